@@ -1,0 +1,82 @@
+/** The store as others see it: its configuration, what it can be asked, what it reports. */
+import * as Schema from "effect/Schema"
+import type { ActorDefinition } from "../../runtime/actor.ts"
+
+export interface StoreConfig {
+  /** The data directory; locked for as long as the store lives. */
+  readonly directory: string
+  /**
+   * `interval`: a crash of the process loses nothing acknowledged, power loss at most the last second. `always`: every commit waits
+   * for the disk, and power loss loses nothing either.
+   */
+  readonly fsync: "interval" | "always"
+  /** Watchers that will be linked, by actor name, with the kind each records. */
+  readonly watchers: ReadonlyArray<{ readonly name: string; readonly gvk: string }>
+}
+
+/** Told when it matters to people. */
+export type StoreReport =
+  | { readonly type: "commit-failed"; readonly message: string; readonly retryInMs: number }
+  | { readonly type: "commit-recovered" }
+
+/** The recording could not be written: the disk is full, the directory is gone. Nothing acknowledged is lost. */
+export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
+  message: Schema.String,
+}) {}
+
+export const StoreStatistics = Schema.Struct({
+  /** Events committed in this life. */
+  events: Schema.Number,
+  frames: Schema.Number,
+  duplicateFrames: Schema.Number,
+  /** Bytes of frames committed. */
+  bytes: Schema.Number,
+  commits: Schema.Number,
+  /** ms of the longest commit since the last time this was asked. */
+  longestCommitMs: Schema.Number,
+  /** Bytes that wait for a commit. */
+  pendingBytes: Schema.Number,
+  /** ms that the oldest uncommitted frame has waited; 0 when none waits. */
+  lagMs: Schema.Number,
+  /** Sequence number of the last committed event, 0 for none. */
+  sequence: Schema.Number,
+})
+
+export const GapFields = Schema.Struct({
+  fromVersion: Schema.String,
+  toVersion: Schema.String,
+  fromTime: Schema.Number,
+  toTime: Schema.Number,
+  reason: Schema.Literals(["expired", "overload", "stopped", "cluster-restored"]),
+  detail: Schema.String,
+})
+
+export const storeControl = {
+  /** The next life's number of a sender; rises for ever, also across restarts of the process. */
+  nextIncarnation: { payload: Schema.String, success: Schema.Number, error: StoreUnavailable },
+  /** Commits what is pending; answers the sequence number up to which everything is on disk. */
+  cut: { payload: Schema.Void, success: Schema.Number, error: StoreUnavailable },
+  /** Records a gap on behalf of a kind that has no watcher any more. */
+  recordGap: {
+    payload: Schema.Struct({ gvk: Schema.String, gap: GapFields }),
+    success: Schema.Void,
+    error: StoreUnavailable,
+  },
+  /** UID of namespace kube-system as recorded; the empty string when unknown. */
+  clusterUid: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
+  setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
+  /** Where a kind's recording ends. */
+  kindState: {
+    payload: Schema.String,
+    success: Schema.Struct({ resumeVersion: Schema.String, completeTime: Schema.Number }),
+    error: StoreUnavailable,
+  },
+  statistics: { payload: Schema.Void, success: StoreStatistics, error: Schema.Never },
+} as const
+
+export type StoreControl = typeof storeControl
+
+export const storeDefinition: ActorDefinition<StoreConfig, StoreControl, StoreReport> = {
+  role: "store",
+  control: storeControl,
+}

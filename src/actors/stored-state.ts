@@ -1,0 +1,161 @@
+/**
+ * The frames of `proto/stored-state.proto`: a kind's state as the store hands it to a starting watcher, in pieces of some
+ * thousand objects.
+ */
+import protobuf from "protobufjs/minimal.js"
+import type { ResourceVersion } from "../kube/resource-version.ts"
+
+/** Where a kind's recording ends. */
+export interface KindResumePoint {
+  /** The empty string when the kind was never completely listed. */
+  readonly resumeVersion: string
+  readonly epoch: number
+  readonly nextObjectNumber: number
+  /** µs since the Unix epoch; 0 for none. */
+  readonly lastTime: number
+  readonly completeTime: number
+  /** The empty string when unknown. */
+  readonly clusterUid: string
+}
+
+/** One live object of the kind. */
+export interface StoredObject {
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly version: ResourceVersion | string
+  readonly fingerprintLow: number
+  readonly fingerprintHigh: number
+}
+
+export interface StoredState extends KindResumePoint {
+  readonly objects: ReadonlyArray<StoredObject>
+  /** True on the last frame of the run. */
+  readonly last: boolean
+  /** The watcher's life it is meant for; a later life ignores what an earlier one left in the mailbox. */
+  readonly incarnation: number
+}
+
+export const encodeStoredState = (state: StoredState): Uint8Array => {
+  const count = state.objects.length
+  const numbers = new DataView(new ArrayBuffer(count * 4))
+  const versions = new DataView(new ArrayBuffer(count * 8))
+  const fingerprints = new DataView(new ArrayBuffer(count * 8))
+  const writer = protobuf.Writer.create()
+  writer.uint32(tag(1, 2)).string(state.resumeVersion)
+  writer.uint32(tag(2, 0)).uint32(state.epoch)
+  writer.uint32(tag(3, 0)).uint32(state.nextObjectNumber)
+  writer.uint32(tag(4, 1)).double(state.lastTime)
+  writer.uint32(tag(5, 1)).double(state.completeTime)
+  writer.uint32(tag(6, 2)).string(state.clusterUid)
+  const opaque = state.objects.some((object) => typeof object.version === "string")
+  state.objects.forEach((object, index) => {
+    numbers.setUint32(index * 4, object.number, true)
+    if (typeof object.version !== "string") versions.setBigUint64(index * 8, BigInt(object.version), true)
+    fingerprints.setUint32(index * 8, object.fingerprintLow >>> 0, true)
+    fingerprints.setUint32(index * 8 + 4, object.fingerprintHigh >>> 0, true)
+    if (opaque) writer.uint32(tag(10, 2)).string(String(object.version))
+    writer.uint32(tag(11, 2)).string(object.uid)
+    writer.uint32(tag(12, 2)).string(object.namespace)
+    writer.uint32(tag(13, 2)).string(object.name)
+  })
+  writer.uint32(tag(7, 2)).bytes(new Uint8Array(numbers.buffer))
+  writer.uint32(tag(8, 2)).bytes(new Uint8Array(versions.buffer))
+  writer.uint32(tag(9, 2)).bytes(new Uint8Array(fingerprints.buffer))
+  writer.uint32(tag(14, 0)).bool(state.last)
+  writer.uint32(tag(15, 0)).uint32(state.incarnation)
+  return writer.finish()
+}
+
+/** Throws RangeError on malformed bytes; both ends are ours, so that is a crash. */
+export const decodeStoredState = (bytes: Uint8Array): StoredState => {
+  const reader = protobuf.Reader.create(bytes)
+  let resumeVersion = ""
+  let epoch = 0
+  let nextObjectNumber = 0
+  let lastTime = 0
+  let completeTime = 0
+  let clusterUid = ""
+  let numbers: Uint8Array = new Uint8Array(0)
+  let versions: Uint8Array = new Uint8Array(0)
+  let fingerprints: Uint8Array = new Uint8Array(0)
+  const opaque: Array<string> = []
+  const uids: Array<string> = []
+  const namespaces: Array<string> = []
+  const names: Array<string> = []
+  let last = false
+  let incarnation = 0
+  while (reader.pos < reader.len) {
+    const field = reader.uint32()
+    switch (field >>> 3) {
+      case 1:
+        resumeVersion = reader.string()
+        break
+      case 2:
+        epoch = reader.uint32()
+        break
+      case 3:
+        nextObjectNumber = reader.uint32()
+        break
+      case 4:
+        lastTime = reader.double()
+        break
+      case 5:
+        completeTime = reader.double()
+        break
+      case 6:
+        clusterUid = reader.string()
+        break
+      case 7:
+        numbers = reader.bytes()
+        break
+      case 8:
+        versions = reader.bytes()
+        break
+      case 9:
+        fingerprints = reader.bytes()
+        break
+      case 10:
+        opaque.push(reader.string())
+        break
+      case 11:
+        uids.push(reader.string())
+        break
+      case 12:
+        namespaces.push(reader.string())
+        break
+      case 13:
+        names.push(reader.string())
+        break
+      case 14:
+        last = reader.bool()
+        break
+      case 15:
+        incarnation = reader.uint32()
+        break
+      default:
+        reader.skipType(field & 7)
+    }
+  }
+  const numberView = viewOf(numbers)
+  const versionView = viewOf(versions)
+  const fingerprintView = viewOf(fingerprints)
+  const objects = uids.map((uid, index): StoredObject => {
+    const wide = versionView.getBigUint64(index * 8, true)
+    return {
+      number: numberView.getUint32(index * 4, true),
+      uid,
+      namespace: namespaces[index] ?? "",
+      name: names[index] ?? "",
+      version: opaque[index] ?? (wide <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(wide) : wide),
+      fingerprintLow: fingerprintView.getUint32(index * 8, true) | 0,
+      fingerprintHigh: fingerprintView.getUint32(index * 8 + 4, true) | 0,
+    }
+  })
+  return { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation }
+}
+
+const tag = (field: number, wireType: number): number => (field << 3) | wireType
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

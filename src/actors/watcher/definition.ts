@@ -1,0 +1,80 @@
+/** The watcher as others see it: its configuration, what it can be asked, what it reports. */
+import * as Schema from "effect/Schema"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import type { WatchPolicy } from "../../kube/watch/policy.ts"
+import type { KindState } from "../../kube/watch/protocol.ts"
+import type { ActorDefinition } from "../../runtime/actor.ts"
+
+/** Everything one watcher needs to know; plain data. */
+export interface WatcherConfig {
+  readonly gvk: string
+  readonly endpoint: ApiEndpoint
+  /** `kubereel/<version>`: how an operator finds us in audit logs. */
+  readonly userAgent: string
+  readonly detect: "all" | "content" | "spec"
+  /** JSON pointers that never count as a change. */
+  readonly ignore: ReadonlyArray<string>
+  readonly keepManagedFields: boolean
+  /** `skipOwned: ingest`: objects with ownerReferences are not recorded. */
+  readonly skipOwned: boolean
+  readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
+  /** One namespace is asked for by its path (a Role suffices); several are picked from all. `undefined`: all. */
+  readonly namespaces: ReadonlyArray<string> | undefined
+  readonly policy: WatchPolicy
+  /** Report each recorded event, for the debug log. Costs a message per event; default off. */
+  readonly reportEvents: boolean
+}
+
+/** What a watcher tells the tracer; rare, but for `event`. */
+export type WatcherReport =
+  | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly atMicros: number }
+  | { readonly type: "alarm"; readonly detail: string }
+  | { readonly type: "unauthorized" }
+  | { readonly type: "cluster"; readonly uid: string }
+  | {
+      readonly type: "event"
+      readonly action: "applied" | "deleted"
+      readonly namespace: string
+      readonly name: string
+      readonly timeMicros: number
+    }
+
+/** Counters since this life began, and gauges. */
+export const WatcherStatistics = Schema.Struct({
+  /** Objects received, from lists and watches. */
+  received: Schema.Number,
+  /** Events sent to the store, deletions that follow from lists included. */
+  recorded: Schema.Number,
+  /** New versions without a change that counts. */
+  unchanged: Schema.Number,
+  /** Events received twice (overlap, resume) and dropped. */
+  repeated: Schema.Number,
+  leftOut: Schema.Number,
+  gaps: Schema.Number,
+  relists: Schema.Number,
+  watches: Schema.Number,
+  bookmarks: Schema.Number,
+  malformedLines: Schema.Number,
+  slowLines: Schema.Number,
+  /** Body bytes read. */
+  bytes: Schema.Number,
+  /** ms by which the server's clock is ahead of ours. */
+  clockSkewMs: Schema.Number,
+  liveObjects: Schema.Number,
+  /** µs since the Unix epoch; 0 before the first event. */
+  lastEventTime: Schema.Number,
+})
+
+export const watcherControl = {
+  /** New headers or certificates; what waits for them is tried at once. */
+  credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
+  statistics: { payload: Schema.Void, success: WatcherStatistics, error: Schema.Never },
+} as const
+
+export type WatcherControl = typeof watcherControl
+
+export const watcherDefinition: ActorDefinition<WatcherConfig, WatcherControl, WatcherReport> = {
+  role: "watcher",
+  control: watcherControl,
+}

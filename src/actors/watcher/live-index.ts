@@ -1,0 +1,94 @@
+/**
+ * What the watcher knows of its one kind: the objects alive in the recording, by UID.
+ *
+ * A watcher cannot name an object of another kind, so "a relist of one kind deletes another kind's objects" cannot be
+ * said here. Memory is O(live objects): an entry goes when its object dies, and a UID dies once.
+ */
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+
+export interface LiveObject {
+  /** The kind's own number for this UID, given once. */
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  version: ResourceVersion | string
+  epoch: number
+  fingerprintLow: number
+  fingerprintHigh: number
+  /** The last list in which it stood. */
+  list: number
+}
+
+export class LiveIndex {
+  readonly #byUid = new Map<string, LiveObject>()
+  /** Among live objects of one kind a namespace/name is unique; needed to see a re-creation across a relist. */
+  readonly #byName = new Map<string, LiveObject>()
+  #nextNumber: number
+  #list = 0
+
+  constructor(nextNumber: number) {
+    this.#nextNumber = nextNumber
+  }
+
+  get size(): number {
+    return this.#byUid.size
+  }
+
+  get(uid: string): LiveObject | undefined {
+    return this.#byUid.get(uid)
+  }
+
+  /** The live object of that name, whatever its UID. */
+  named(namespace: string, name: string): LiveObject | undefined {
+    return this.#byName.get(`${namespace}/${name}`)
+  }
+
+  /** Gives a UID its number. The caller has removed an older object of the same name. */
+  add(uid: string, namespace: string, name: string): LiveObject {
+    return this.#insert(this.#nextNumber++, uid, namespace, name)
+  }
+
+  /** Takes an object over from the store. */
+  restore(number: number, uid: string, namespace: string, name: string): LiveObject {
+    return this.#insert(number, uid, namespace, name)
+  }
+
+  remove(object: LiveObject): void {
+    this.#byUid.delete(object.uid)
+    const key = `${object.namespace}/${object.name}`
+    if (this.#byName.get(key) === object) this.#byName.delete(key)
+  }
+
+  /** A list begins: what does not stand in it will have vanished. A list begun before and not completed is forgotten. */
+  beginList(): void {
+    this.#list++
+  }
+
+  /** The object stands in the list under way, or was seen alive after it. */
+  mark(object: LiveObject): void {
+    object.list = this.#list
+  }
+
+  /** The objects that the completed list did not hold. */
+  *missing(): Generator<LiveObject> {
+    for (const object of this.#byUid.values()) if (object.list !== this.#list) yield object
+  }
+
+  #insert(number: number, uid: string, namespace: string, name: string): LiveObject {
+    const object: LiveObject = {
+      number,
+      uid,
+      namespace,
+      name,
+      version: 0,
+      epoch: 0,
+      fingerprintLow: 0,
+      fingerprintHigh: 0,
+      list: this.#list,
+    }
+    this.#byUid.set(uid, object)
+    this.#byName.set(`${namespace}/${name}`, object)
+    return object
+  }
+}

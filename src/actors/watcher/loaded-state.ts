@@ -1,0 +1,40 @@
+/**
+ * Gathers a kind's stored state from the store's frames before the watch begins.
+ *
+ * The store sends the run anew whenever either end starts another life; frames meant for an earlier life of this watcher
+ * are left over in the mailbox and ignored, and a run that a dying store left half sent is started over.
+ */
+import type { ActorContext } from "../../runtime/actor.ts"
+import { decodeStoredState, type KindResumePoint, type StoredObject } from "../stored-state.ts"
+
+export interface LoadedState {
+  readonly resume: KindResumePoint
+  readonly objects: ReadonlyArray<StoredObject>
+}
+
+/** Calls `loaded` once. Later runs are acknowledged and ignored: this life's own index is ahead of them. */
+export const receiveStoredState = (
+  context: Pick<ActorContext<unknown, unknown>, "inbox" | "incarnation">,
+  mailbox: string,
+  loaded: (state: LoadedState) => void,
+): void => {
+  let objects: Array<StoredObject> = []
+  let done = false
+  const inbox = context.inbox(mailbox, {
+    attached() {
+      objects = []
+      return 0
+    },
+    frame(sender, frame) {
+      const state = decodeStoredState(frame.payload)
+      inbox.acknowledge(sender, frame.incarnation, frame.number)
+      if (done || state.incarnation !== context.incarnation) return
+      for (const object of state.objects) objects.push(object)
+      if (!state.last) return
+      done = true
+      const { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid } = state
+      loaded({ resume: { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid }, objects })
+      objects = []
+    },
+  })
+}

@@ -1,0 +1,131 @@
+/**
+ * Every way in which `reel export` fails. Each message says what to do; none leaves a file behind.
+ */
+import * as Schema from "effect/Schema"
+
+/** No answer came: nothing listens, no such host, no HTTP, or silence. */
+export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
+  /** Origin of the server's URL, without credentials. */
+  server: Schema.String,
+  /** Code of the operating system or of Node: `ECONNREFUSED`, `ENOTFOUND`, `TIMEOUT`, … */
+  code: Schema.String,
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `no recorder answers at ${this.server}: ${unreachableAdvice(this.code, this.detail)}`
+  }
+}
+
+const unreachableAdvice = (code: string, detail: string): string => {
+  switch (code) {
+    case "ECONNREFUSED":
+      return 'nothing listens there. Start one with "reel record --config FILE", or name another with --server'
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "there is no such host. Check --server"
+    case "TIMEOUT":
+      return `${detail}. Try again, or allow more time with --timeout`
+    case "ECONNRESET":
+      return "the connection was closed without an answer. If --server names an https port, write https://"
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+      return "it does not speak TLS. Write http:// instead of https://"
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+      return "its certificate is not signed by a known authority. Name the authority in NODE_EXTRA_CA_CERTS"
+    default:
+      return code.startsWith("HPE_") ? "what answers is no HTTP server. Check --server" : `${detail} (${code})`
+  }
+}
+
+/** The recorder answered with an error. 401 and 403 end with exit code 4, all others with 1. */
+export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {
+  server: Schema.String,
+  status: Schema.Number,
+  /** What the server said, at most 500 characters. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    const said = this.detail === "" ? "" : `: ${this.detail}`
+    const advice = this.status === 404 ? ". Is this a recorder? Check --server" : ""
+    return `${this.server} refused the export with status ${this.status}${said}${advice}`
+  }
+}
+
+/** The answer ended too early or is no trace. Nothing was written; the recording itself is not affected. */
+export class ExportCut extends Schema.TaggedError<ExportCut>()("ExportCut", {
+  server: Schema.String,
+  /** Bytes received. */
+  bytes: Schema.Number,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `the export from ${this.server} is not whole after ${this.bytes} bytes: ${this.reason}. Nothing was kept; try again`
+  }
+}
+
+/** The output file is there already. */
+export class OutputExists extends Schema.TaggedError<OutputExists>()("OutputExists", { path: Schema.String }) {
+  override get message(): string {
+    return `${this.path} exists; it is not overwritten without --force`
+  }
+}
+
+/** The output could not be written. */
+export class OutputFailed extends Schema.TaggedError<OutputFailed>()("OutputFailed", {
+  path: Schema.String,
+  /** Code of the operating system: `ENOSPC`, `EACCES`, … */
+  code: Schema.String,
+}) {
+  override get message(): string {
+    return `cannot write ${this.path}: ${outputAdvice(this.code)}`
+  }
+}
+
+const outputAdvice = (code: string): string => {
+  switch (code) {
+    case "ENOSPC":
+      return "the disk is full. Make room, or write elsewhere with --output"
+    case "EDQUOT":
+      return "your disk quota is used up. Make room, or write elsewhere with --output"
+    case "EACCES":
+    case "EPERM":
+      return "you may not write there. Write elsewhere with --output"
+    case "EROFS":
+      return "the file system is read-only. Write elsewhere with --output"
+    case "ENOENT":
+    case "ENOTDIR":
+      return "its directory does not exist. Create it first"
+    case "EISDIR":
+      return "it is a directory. Name a file inside it"
+    case "EPIPE":
+      return "whatever read it has gone away"
+    default:
+      return `writing failed (${code})`
+  }
+}
+
+/** The user stopped it. Exit code 130. */
+export class ExportInterrupted extends Schema.TaggedError<ExportInterrupted>()("ExportInterrupted", {}) {
+  override get message(): string {
+    return "interrupted; nothing was kept"
+  }
+}
+
+export type ExportError =
+  | ServerUnreachable
+  | ExportRefused
+  | ExportCut
+  | OutputExists
+  | OutputFailed
+  | ExportInterrupted
+
+const classes = [ServerUnreachable, ExportRefused, ExportCut, OutputExists, OutputFailed, ExportInterrupted]
+
+export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)
+
+/** The code of a system error, or what it says if it has none. */
+export const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : String(cause)

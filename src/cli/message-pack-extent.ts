@@ -1,0 +1,87 @@
+/**
+ * Finds the end of a MessagePack value in a stream without decoding it: is this trace whole, cut short, or no trace?
+ *
+ * Guarantee: constant memory (a count of values still to come, no stack), one look at each header byte, strings skipped.
+ * It does not check what the values mean.
+ */
+
+/** Bytes of the length field after a header, and what the length counts. */
+type Length = { readonly width: 1 | 2 | 4; readonly counts: "bytes" | "extension" | "elements" | "pairs" }
+
+const lengths: ReadonlyMap<number, Length> = new Map([
+  [0xc4, { width: 1, counts: "bytes" }],
+  [0xc5, { width: 2, counts: "bytes" }],
+  [0xc6, { width: 4, counts: "bytes" }],
+  [0xc7, { width: 1, counts: "extension" }],
+  [0xc8, { width: 2, counts: "extension" }],
+  [0xc9, { width: 4, counts: "extension" }],
+  [0xd9, { width: 1, counts: "bytes" }],
+  [0xda, { width: 2, counts: "bytes" }],
+  [0xdb, { width: 4, counts: "bytes" }],
+  [0xdc, { width: 2, counts: "elements" }],
+  [0xdd, { width: 4, counts: "elements" }],
+  [0xde, { width: 2, counts: "pairs" }],
+  [0xdf, { width: 4, counts: "pairs" }],
+])
+
+/** Bytes that follow the headers 0xca to 0xd8: floats, integers, and extensions of fixed size with their type. */
+const fixedSizes = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17]
+
+export class MessagePackExtent {
+  /** Values still to come; the one at the top is the first. */
+  #pending = 1
+  /** Bytes of the current value still to come. */
+  #skip = 0
+  #length: Length | undefined
+  #lengthBytesLeft = 0
+  #lengthValue = 0
+  #isBroken = false
+
+  /** Whether the value ended exactly where the bytes so far end. */
+  get isWhole(): boolean {
+    return !this.#isBroken && this.#pending === 0 && this.#skip === 0 && this.#length === undefined
+  }
+
+  /** Whether the bytes so far cannot be one value, whatever follows: an unknown header, or bytes after the end. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  /** Takes the next bytes of the stream. */
+  add(bytes: Uint8Array): void {
+    let at = 0
+    while (at < bytes.length && !this.#isBroken) {
+      if (this.#skip > 0) {
+        const skipped = Math.min(this.#skip, bytes.length - at)
+        this.#skip -= skipped
+        at += skipped
+      } else if (this.#length !== undefined) this.#addLengthByte(this.#length, bytes[at++] ?? 0)
+      else if (this.#pending === 0) this.#isBroken = true
+      else this.#addHeader(bytes[at++] ?? 0)
+    }
+  }
+
+  #addLengthByte(length: Length, byte: number): void {
+    this.#lengthValue = this.#lengthValue * 256 + byte
+    if (--this.#lengthBytesLeft > 0) return
+    this.#length = undefined
+    if (length.counts === "elements") this.#pending += this.#lengthValue
+    else if (length.counts === "pairs") this.#pending += 2 * this.#lengthValue
+    else this.#skip = this.#lengthValue + (length.counts === "extension" ? 1 : 0)
+  }
+
+  #addHeader(header: number): void {
+    this.#pending--
+    if (header <= 0x7f || header >= 0xe0) return
+    if (header <= 0x8f) this.#pending += 2 * (header & 0x0f)
+    else if (header <= 0x9f) this.#pending += header & 0x0f
+    else if (header <= 0xbf) this.#skip = header & 0x1f
+    else if (header === 0xc1) this.#isBroken = true
+    else if (header >= 0xca && header <= 0xd8) this.#skip = fixedSizes[header - 0xca] ?? 0
+    else {
+      this.#length = lengths.get(header)
+      this.#lengthBytesLeft = this.#length?.width ?? 0
+      this.#lengthValue = 0
+    }
+  }
+}

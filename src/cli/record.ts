@@ -1,0 +1,173 @@
+/**
+ * `reel record`: arguments, and what is said while it runs. The recorder itself is src/tracer.
+ *
+ * Log lines go to standard error; the live status line to standard output, and only when that is a terminal.
+ */
+import { isIP } from "node:net"
+import {
+  type CommandSyntax,
+  count,
+  flag,
+  integerBetween,
+  list,
+  oneOf,
+  optional,
+  type Reading,
+  refused,
+  required,
+  text,
+  value,
+  withDefault,
+} from "./arguments.ts"
+import { type Command, command } from "./command.ts"
+import type { ExitCode } from "./exit-codes.ts"
+import { createLiveLine, systemLiveClock } from "./live-line.ts"
+import { createLogger, type LogFormat, type Logger, levelOf } from "./log.ts"
+import { type RecordingStatus, renderStatusLine } from "./status-line.ts"
+import { isColoured, isLive, type Terminal } from "./terminal.ts"
+
+/** Everything the command line says about a recording. */
+export interface RecordOptions {
+  /** Path of the configuration. */
+  readonly config: string
+  /** Path of a kubeconfig; `undefined`: KUBECONFIG, ~/.kube/config, or the pod's own service account. */
+  readonly kubeconfig: string | undefined
+  /** Context of the kubeconfig; `undefined`: its current one. */
+  readonly context: string | undefined
+  /** TCP port of the HTTP interface; 0 lets the system choose one. */
+  readonly port: number
+  /** Address or host name the HTTP interface listens on. */
+  readonly bind: string
+  /** Directory of the recording; `undefined`: a new temporary one. */
+  readonly dataDir: string | undefined
+  /** Namespaces to record, for kinds that name none in the configuration; empty: the whole cluster. */
+  readonly namespaces: readonly string[]
+  readonly logFormat: LogFormat
+  /** How often `-v` was given. */
+  readonly verbosity: number
+  readonly allowSecrets: boolean
+  readonly fsync: "interval" | "always"
+}
+
+/** Where a recorder says what happens. */
+export interface RecordOutput {
+  readonly log: Logger
+  /** May be called as often as there is news; does nothing when there is no terminal. */
+  readonly showStatus: (status: RecordingStatus) => void
+}
+
+/** Runs until it is stopped or fails; answers the exit code. Handles SIGINT and SIGTERM itself, because stopping takes time. */
+export type RunRecorder = (options: RecordOptions, output: RecordOutput) => Promise<ExitCode>
+
+const parseHost = (given: string): Reading<string> => {
+  const host = given.replace(/^\[(.*)\]$/, "$1")
+  return isIP(host) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})$/.test(host)
+    ? value(host)
+    : refused("it must be an IP address or a host name, such as 127.0.0.1 or ::")
+}
+
+const parseNamespace = (given: string): Reading<string> =>
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)
+    ? value(given)
+    : refused("it is not the name of a namespace (small letters, digits and -, at most 63)")
+
+const options = {
+  config: required({
+    short: "c",
+    placeholder: "FILE",
+    help: "what to record: a SimKube tracer configuration, or one with kubereel's own settings",
+    parse: text,
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "how to reach the cluster; default: KUBECONFIG, ~/.kube/config, or in a pod its service account",
+    parse: text,
+  }),
+  context: optional({ placeholder: "NAME", help: "context of the kubeconfig; default: its current one", parse: text }),
+  namespace: list({
+    short: "n",
+    placeholder: "NAME",
+    help: "record only this namespace, for which a Role is enough; several are separated by commas",
+    parse: parseNamespace,
+    split: true,
+  }),
+  dataDir: optional({
+    short: "d",
+    placeholder: "DIRECTORY",
+    help: "where to keep the recording and to go on with it after a restart; default: a new temporary directory",
+    parse: text,
+  }),
+  fsync: withDefault("interval", {
+    placeholder: "WHEN",
+    help: "interval: power loss costs at most the last second; always: nothing, but slower",
+    parse: oneOf("interval", "always"),
+  }),
+  port: withDefault("7777", {
+    short: "p",
+    placeholder: "PORT",
+    help: "where to serve /export, /readyz and /metrics; 0 takes any free port",
+    parse: integerBetween(0, 65_535),
+  }),
+  bind: withDefault("127.0.0.1", {
+    placeholder: "ADDRESS",
+    help: "address to listen on; there is no authentication, so anyone who reaches it can export",
+    parse: parseHost,
+  }),
+  allowSecrets: flag({ help: "permit v1.Secret in the configuration; secrets are then recorded in plain text" }),
+  logFormat: withDefault("text", {
+    placeholder: "FORMAT",
+    help: "text for people, json for programs: one object per line",
+    parse: oneOf("text", "json"),
+  }),
+  verbose: count({ short: "v", help: "log every recorded event as well" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel record",
+  summary: "Records a cluster until it is stopped with Ctrl-C or SIGTERM.",
+  description: ['While it runs, "reel export" writes what was recorded to a file.'],
+  options,
+  examples: [
+    "reel record -c tracer.yml",
+    "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
+    "reel record -c tracer.yml --namespace shop --context staging",
+  ],
+}
+
+/** The recorder is loaded only when it is run: help and export need none of it. */
+const loadRecorder = async (): Promise<RunRecorder> => (await import("./run-recorder.ts")).runRecorder
+
+export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
+  command(syntax, async (given, terminal) => {
+    const { namespace, verbose, ...rest } = given
+    const recordOptions: RecordOptions = { ...rest, namespaces: [...new Set(namespace)], verbosity: verbose }
+    const { output, close } = createOutput(recordOptions, terminal)
+    try {
+      const run = await load()
+      return await run(recordOptions, output)
+    } finally {
+      close()
+    }
+  })
+
+/** The log and the status line share a terminal: a log line goes above the status line. */
+const createOutput = (
+  { logFormat, verbosity }: RecordOptions,
+  terminal: Terminal,
+): { readonly output: RecordOutput; readonly close: () => void } => {
+  const { standardOutput, standardError, environment } = terminal
+  const line = createLiveLine({
+    stream: standardOutput,
+    isEnabled: isLive(standardOutput, environment),
+    clock: systemLiveClock,
+  })
+  const log = createLogger({
+    format: logFormat,
+    level: levelOf(verbosity),
+    isColoured: isColoured(standardError, environment),
+    now: Date.now,
+    sink: (text) => line.around(() => standardError.write(text)),
+  })
+  const showStatus = (status: RecordingStatus): void => line.show((columns) => renderStatusLine(status, columns))
+  return { output: { log, showStatus }, close: line.close }
+}

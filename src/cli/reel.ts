@@ -1,0 +1,96 @@
+/** `reel`: finds the command and runs it. Commands are loaded when they are called, so that none pays for another. */
+import { quoted } from "../tracer/configuration/quoted.ts"
+import { nearest } from "../tracer/configuration/spelling.ts"
+import { type Command, command } from "./command.ts"
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import { renderHelp, renderOverview } from "./help.ts"
+import { columnsOf, type Terminal } from "./terminal.ts"
+import { UsageError } from "./usage-error.ts"
+import { readVersion } from "./version.ts"
+
+/** A command before it is loaded. `summary` is that of its syntax. */
+export interface CommandEntry {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
+
+/** All commands, in the order of `reel help`. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: "record",
+    summary: "Records a cluster until it is stopped with Ctrl-C or SIGTERM.",
+    load: async () => (await import("./record.ts")).recordCommand(),
+  },
+  {
+    name: "export",
+    summary: "Writes what a running recorder has recorded to a file.",
+    load: async () => (await import("./export.ts")).exportCommand(),
+  },
+  { name: "version", summary: "Prints the version.", load: async () => versionCommand },
+  { name: "help", summary: "Explains a command.", load: async () => helpCommand },
+]
+
+const find = (name: string): CommandEntry | undefined => commands.find((entry) => entry.name === name)
+
+const unknownCommand = (name: string, terminal: Terminal): ExitCode => {
+  const meant = nearest(
+    name,
+    commands.map((entry) => entry.name),
+  )
+  const what = name.startsWith("-") ? "option" : "command"
+  const problem = `unknown ${what} ${quoted(name)}${meant === undefined ? "" : `; did you mean ${meant}?`}`
+  terminal.standardError.write(`${new UsageError({ command: "reel", problem }).message}\n`)
+  return exitCodes.usage
+}
+
+const versionCommand = command(
+  { name: "reel version", summary: "Prints the version.", options: {} },
+  async (_, { standardOutput }) => {
+    standardOutput.write(`kubereel ${readVersion()} (Node ${process.version})\n`)
+    return exitCodes.ok
+  },
+)
+
+const helpCommand = command(
+  {
+    name: "reel help",
+    summary: "Explains a command.",
+    options: {},
+    operand: { placeholder: "COMMAND", help: "which one; without it, all commands are listed" },
+  },
+  async (_, terminal, [name]) => {
+    const columns = columnsOf(terminal.standardOutput)
+    if (name === undefined) {
+      terminal.standardOutput.write(renderOverview(commands, columns))
+      return exitCodes.ok
+    }
+    const entry = find(name)
+    if (entry === undefined) return unknownCommand(name, terminal)
+    terminal.standardOutput.write(renderHelp((await entry.load()).syntax, columns))
+    return exitCodes.ok
+  },
+)
+
+/** Runs one command line (without the program's name). A defect is reported with its stack and exit code 1. */
+export const reel = async (argv: readonly string[], terminal: Terminal): Promise<ExitCode> => {
+  try {
+    return await dispatch(argv, terminal)
+  } catch (cause) {
+    const trace = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    terminal.standardError.write(`reel: this is a bug in kubereel ${readVersion()}, please report it:\n${trace}\n`)
+    return exitCodes.failed
+  }
+}
+
+const dispatch = async (argv: readonly string[], terminal: Terminal): Promise<ExitCode> => {
+  const [name, ...rest] = argv
+  if (name === undefined) {
+    terminal.standardError.write(renderOverview(commands, columnsOf(terminal.standardError)))
+    return exitCodes.usage
+  }
+  if (name === "--help" || name === "-h") return helpCommand.run([], terminal)
+  if (name === "--version") return versionCommand.run([], terminal)
+  const entry = find(name)
+  return entry === undefined ? unknownCommand(name, terminal) : (await entry.load()).run(rest, terminal)
+}

@@ -1,0 +1,165 @@
+/**
+ * Every way in which credentials cannot be had. Each names the file or setting to look at and what is there instead of
+ * what was expected; none holds a secret.
+ */
+import * as Schema from "effect/Schema"
+
+/** No kubeconfig was named, none lies at the usual places, and this is not a pod. */
+export class NoClusterConfigured extends Schema.TaggedError<NoClusterConfigured>()("NoClusterConfigured", {
+  /** Where it was looked for, in words. */
+  looked: Schema.Array(Schema.String),
+}) {
+  override get message(): string {
+    return `no cluster is configured: looked at ${this.looked.join(", ")}; name a file with --kubeconfig or KUBECONFIG`
+  }
+}
+
+/** A kubeconfig cannot be read. */
+export class KubeconfigUnreadable extends Schema.TaggedError<KubeconfigUnreadable>()("KubeconfigUnreadable", {
+  path: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `kubeconfig ${this.path} cannot be read: ${this.reason}`
+  }
+}
+
+/** A kubeconfig is not what it should be. */
+export class KubeconfigInvalid extends Schema.TaggedError<KubeconfigInvalid>()("KubeconfigInvalid", {
+  path: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `kubeconfig ${this.path}: ${this.reason}`
+  }
+}
+
+/** The context asked for does not exist, or none was asked for and no file names a current one. */
+export class ContextNotFound extends Schema.TaggedError<ContextNotFound>()("ContextNotFound", {
+  /** The empty string if none was asked for. */
+  context: Schema.String,
+  existing: Schema.Array(Schema.String),
+  paths: Schema.Array(Schema.String),
+}) {
+  override get message(): string {
+    const where = `in ${this.paths.join(", ")}`
+    const existing = this.existing.length === 0 ? "there are none" : `contexts are: ${this.existing.join(", ")}`
+    return this.context === ""
+      ? `no current context is set ${where}; name one with --context; ${existing}`
+      : `context "${this.context}" not found ${where}; ${existing}`
+  }
+}
+
+/** A context names a cluster or user that does not exist. */
+export class ContextIncomplete extends Schema.TaggedError<ContextIncomplete>()("ContextIncomplete", {
+  context: Schema.String,
+  missing: Schema.Literals(["cluster", "user"]),
+  name: Schema.String,
+  existing: Schema.Array(Schema.String),
+  path: Schema.String,
+}) {
+  override get message(): string {
+    const existing = this.existing.length === 0 ? "there are none" : `${this.missing}s are: ${this.existing.join(", ")}`
+    return `context "${this.context}" in ${this.path} names ${this.missing} "${this.name}", which does not exist; ${existing}`
+  }
+}
+
+/** After a 401 the kubeconfig was read again, and its context now means another server. Two clusters must not become one recording. */
+export class ContextMoved extends Schema.TaggedError<ContextMoved>()("ContextMoved", {
+  context: Schema.String,
+  before: Schema.String,
+  now: Schema.String,
+}) {
+  override get message(): string {
+    return `context "${this.context}" now leads to ${this.now}, no longer to ${this.before}; start again to follow it`
+  }
+}
+
+/** A token, certificate or key file cannot be used. */
+export class CredentialFileUnusable extends Schema.TaggedError<CredentialFileUnusable>()("CredentialFileUnusable", {
+  /** `token`, `client certificate`, … */
+  purpose: Schema.String,
+  path: Schema.String,
+  /** The context that names it. */
+  context: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.purpose} file ${this.path} of context "${this.context}" ${this.reason}`
+  }
+}
+
+/** An exec plugin did not give a credential. */
+export class ExecPluginFailed extends Schema.TaggedError<ExecPluginFailed>()("ExecPluginFailed", {
+  command: Schema.String,
+  context: Schema.String,
+  reason: Schema.String,
+  /** The end of what it wrote to standard error, on one line; possibly empty. */
+  stderr: Schema.String,
+  /** What the kubeconfig says about installing it; possibly empty. */
+  installHint: Schema.String,
+}) {
+  override get message(): string {
+    const said = this.stderr === "" ? "" : `; it said: ${this.stderr}`
+    const hint = this.installHint === "" ? "" : `; ${this.installHint}`
+    return `credential plugin "${this.command}" of context "${this.context}" ${this.reason}${said}${hint}`
+  }
+}
+
+/** A legacy auth provider (`oidc`, `gcp`, `azure`) did not give a token. */
+export class AuthProviderFailed extends Schema.TaggedError<AuthProviderFailed>()("AuthProviderFailed", {
+  provider: Schema.String,
+  context: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `auth provider "${this.provider}" of context "${this.context}" ${this.reason}`
+  }
+}
+
+/** A setting that is valid for kubectl but not supported here, or that contradicts another. */
+export class UnsupportedSetting extends Schema.TaggedError<UnsupportedSetting>()("UnsupportedSetting", {
+  /** Where it stands: `proxy-url of cluster "x"`, `HTTPS_PROXY`, … */
+  setting: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.setting} ${this.reason}`
+  }
+}
+
+export type CredentialsError =
+  | NoClusterConfigured
+  | KubeconfigUnreadable
+  | KubeconfigInvalid
+  | ContextNotFound
+  | ContextIncomplete
+  | ContextMoved
+  | CredentialFileUnusable
+  | ExecPluginFailed
+  | AuthProviderFailed
+  | UnsupportedSetting
+
+/** Tells an error of this folder from a defect. */
+export const isCredentialsError = (error: unknown): error is CredentialsError =>
+  [
+    NoClusterConfigured,
+    KubeconfigUnreadable,
+    KubeconfigInvalid,
+    ContextNotFound,
+    ContextIncomplete,
+    ContextMoved,
+    CredentialFileUnusable,
+    ExecPluginFailed,
+    AuthProviderFailed,
+    UnsupportedSetting,
+  ].some((known) => error instanceof known)
+
+/** A file system error in words: `does not exist`, `may not be read`, or Node's own. */
+export const describeFileError = (error: unknown): string => {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  if (code === "ENOENT") return "does not exist"
+  if (code === "EACCES" || code === "EPERM") return "may not be read by this user"
+  if (code === "EISDIR") return "is a directory"
+  return `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -1,0 +1,128 @@
+/**
+ * From a kind's name to where its objects are: one small document per group version (`/api/v1`, `/apis/apps/v1`), not
+ * the aggregated one (44 kB on an empty cluster, megabytes on one with many CRDs).
+ *
+ * A kind that is not installed is an answer (`absent`), not an error: it may be installed later. Asking again is the
+ * caller's; nothing is cached here.
+ */
+import { apiVersionOf, formatGvk, type GroupVersionKind } from "./gvk.ts"
+import type { HttpClient } from "./http/http-client.ts"
+import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "./http/request-once.ts"
+import { type ApiStatus, statusOfResponse } from "./status.ts"
+
+/** Where the objects of one kind are. Plain data. */
+export interface ApiResource {
+  readonly gvk: GroupVersionKind
+  /** Plural, lower case: `deployments`. */
+  readonly plural: string
+  readonly namespaced: boolean
+  /** `get`, `list`, `watch`, …: what the server offers, whoever asks. */
+  readonly verbs: ReadonlyArray<string>
+  /** `/api/v1` or `/apis/<group>/<version>`. */
+  readonly pathPrefix: string
+}
+
+export type Discovery =
+  | { readonly tag: "found"; readonly resource: ApiResource }
+  | {
+      readonly tag: "absent"
+      /** Whether the whole group version is unknown, or only the kind in it. */
+      readonly missing: "group-version" | "kind"
+      /** One sentence; names the kind as it is spelt there if only letter case differs. */
+      readonly detail: string
+    }
+  /** The server answered, but not with a list of resources. */
+  | { readonly tag: "failed"; readonly status: ApiStatus }
+  /** No complete answer. */
+  | { readonly tag: "unreachable"; readonly failure: RequestFailure; readonly detail: string }
+
+/** `/api/v1` for the core group, `/apis/apps/v1` for others. */
+export const groupVersionPath = (gvk: GroupVersionKind): string =>
+  gvk.group === ""
+    ? `/api/${encodeURIComponent(gvk.version)}`
+    : `/apis/${encodeURIComponent(gvk.group)}/${encodeURIComponent(gvk.version)}`
+
+/**
+ * The collection's path: of all namespaces, or of one. A namespace given for a cluster-scoped resource is ignored, since
+ * its objects are in none.
+ */
+export const resourcePath = (resource: ApiResource, namespace?: string): string => {
+  const scope =
+    resource.namespaced && namespace !== undefined && namespace !== ""
+      ? `/namespaces/${encodeURIComponent(namespace)}`
+      : ""
+  return `${resource.pathPrefix}${scope}/${encodeURIComponent(resource.plural)}`
+}
+
+/** Asks the server for one kind. Never rejects; one request, no retry. */
+export const discover = async (
+  client: Pick<HttpClient, "get">,
+  gvk: GroupVersionKind,
+  options: RequestOptions = {},
+): Promise<Discovery> => {
+  const outcome = await requestOnce(client, groupVersionPath(gvk), options)
+  if (outcome.tag !== "response") return { tag: "unreachable", failure: outcome, detail: describeFailure(outcome) }
+  if (outcome.status === 200) return readResourceList(outcome.body, gvk)
+  const status = statusOfResponse(outcome.status, outcome.headers, outcome.body)
+  return outcome.status === 404 ? readNotFound(gvk, outcome.headers, status) : { tag: "failed", status }
+}
+
+/** Finds a kind in an `APIResourceList`. Pure; never throws. */
+export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Discovery => {
+  const entries = parseEntries(body)
+  if (entries === undefined) {
+    const message = `${groupVersionPath(gvk)} did not answer with an APIResourceList: is this a Kubernetes API server?`
+    return { tag: "failed", status: { code: 200, reason: "", message, causes: [], retryAfterSeconds: undefined } }
+  }
+  // Sub-resources (`deployments/scale`) carry kinds too, of other groups even.
+  const resources = entries.filter((entry) => !entry.name.includes("/"))
+  const ofKind = resources.filter((entry) => entry.kind === gvk.kind)
+  // Several resources may share a kind (bindings, reviews); the one that can be watched is the one to record.
+  const entry = ofKind.find((candidate) => candidate.verbs.includes("watch")) ?? ofKind[0]
+  if (entry !== undefined) {
+    const { name: plural, namespaced, verbs } = entry
+    return { tag: "found", resource: { gvk, plural, namespaced, verbs, pathPrefix: groupVersionPath(gvk) } }
+  }
+  const similar = resources.find((candidate) => candidate.kind.toLowerCase() === gvk.kind.toLowerCase())
+  const hint = similar === undefined ? "" : `; ${formatGvk({ ...gvk, kind: similar.kind })} does`
+  return { tag: "absent", missing: "kind", detail: `${formatGvk(gvk)} does not exist on this server${hint}` }
+}
+
+/**
+ * An API server answers an unknown group with text/plain, not with a Status. The core group is always there, and HTML
+ * comes from something else: both mean that the address is wrong, and to wait for a kind there would be for ever.
+ */
+const readNotFound = (gvk: GroupVersionKind, headers: ReadonlyMap<string, string>, status: ApiStatus): Discovery => {
+  const isHtml = headers.get("content-type")?.toLowerCase().includes("html") === true
+  if (apiVersionOf(gvk) === "v1" || isHtml) {
+    const message = `${groupVersionPath(gvk)} was not found (${status.message}): is this a Kubernetes API server?`
+    return { tag: "failed", status: { ...status, message } }
+  }
+  return { tag: "absent", missing: "group-version", detail: `${apiVersionOf(gvk)} does not exist on this server` }
+}
+
+interface Entry {
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+  readonly verbs: ReadonlyArray<string>
+}
+
+const parseEntries = (body: Uint8Array): ReadonlyArray<Entry> | undefined => {
+  let document: { kind?: unknown; resources?: unknown } | null
+  try {
+    document = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString())
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+  if (document?.kind !== "APIResourceList" || !Array.isArray(document.resources)) return undefined
+  return document.resources.flatMap(readEntry)
+}
+
+/** Entries without name or kind are left out: aggregated servers have sent worse. */
+const readEntry = (value: Readonly<Record<string, unknown>> | null): ReadonlyArray<Entry> => {
+  const { name, kind, namespaced, verbs } = value ?? {}
+  if (typeof name !== "string" || typeof kind !== "string") return []
+  return [{ name, kind, namespaced: namespaced === true, verbs: Array.isArray(verbs) ? verbs.map(String) : [] }]
+}

@@ -1,0 +1,23 @@
+/**
+ * Everything a worker needs to talk to one API server, as plain data that crosses a thread boundary.
+ *
+ * Made by the credentials module on the main thread (the only place that loads `@kubernetes/client-node`) and handed
+ * to workers, again whenever a token or a certificate changes. It holds secrets: never log it.
+ */
+export interface ApiEndpoint {
+  /** `https://host:port` or `http://host:port`, with an optional path prefix and no trailing slash. */
+  readonly server: string
+  /** PEM bundle that signs the server's certificate; absent means the system's own roots. */
+  readonly certificateAuthority?: string
+  /** `insecure-skip-tls-verify` of the kubeconfig. Default false. */
+  readonly skipTlsVerify?: boolean
+  /** `tls-server-name` of the kubeconfig: checked instead of the host name. */
+  readonly tlsServerName?: string
+  /** PEM client certificate and key, for client-certificate credentials. */
+  readonly clientCertificate?: string
+  readonly clientKey?: string
+  /** `http://[user:password@]host:port` of an HTTP proxy, from `proxy-url` or the environment. */
+  readonly proxy?: string
+  /** Request headers: `Authorization`, impersonation. One entry per header line, so that repeated names survive. */
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+}

@@ -1,0 +1,29 @@
+/**
+ * Group, version and kind: how Kubernetes names a type, and how SimKube and we write it as one string
+ * (`apps/v1.Deployment`, core group `v1.Pod`).
+ */
+
+/** The name of a Kubernetes type. `group` is the empty string for the core group. */
+export interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/**
+ * Reads `group/version.kind` or `version.kind`; a leading `/` is accepted because SimKube accepts it (`/v1.Pod`
+ * is `v1.Pod`). Answers `undefined` for anything else; the caller knows where the text came from and says so.
+ */
+export const parseGvk = (text: string): GroupVersionKind | undefined => {
+  const match = /^(?:([^/]*)\/)?([^/.]+)\.([^/.]+)$/.exec(text)
+  if (match === null) return undefined
+  const [, group = "", version = "", kind = ""] = match
+  return { group, version, kind }
+}
+
+/** The inverse of {@link parseGvk}: `apps/v1.Deployment`, or `v1.Pod` for the core group. */
+export const formatGvk = (gvk: GroupVersionKind): string => `${apiVersionOf(gvk)}.${gvk.kind}`
+
+/** The `apiVersion` that objects of this type carry: `apps/v1`, or `v1` for the core group. */
+export const apiVersionOf = (gvk: GroupVersionKind): string =>
+  gvk.group === "" ? gvk.version : `${gvk.group}/${gvk.version}`

@@ -1,0 +1,177 @@
+/**
+ * Opens a socket to a target: TCP, through a proxy's tunnel if there is one, TLS on top if the target wants it.
+ *
+ * Bytes are read into one buffer per socket that is used again for every read (`onread`): without it Node allocates up
+ * to 64 KiB for each. Node ignores `onread` for TLS over a given socket, so through a tunnel bytes come as `data`
+ * events; that path is correct but slower.
+ * Exactly one of `ready` and `failed` is called, unless the socket was destroyed before.
+ */
+import * as net from "node:net"
+import * as tls from "node:tls"
+import { connectionCodes, type StreamEnd } from "./response-handler.ts"
+import { parseResponseHead } from "./response-head.ts"
+import { maximumHeadBytes } from "./response-parser.ts"
+import type { HttpProxy, Target } from "./target.ts"
+import type { Timers } from "./timers.ts"
+
+export interface SocketEvents {
+  /** Connected, TLS included: requests may be written. */
+  ready(socket: net.Socket): void
+  /** Bytes `buffer[0, length)`, valid only during the call. `false` stops reading until `socket.resume()`; TLS may still
+   * bring what its last record held. */
+  bytes(buffer: Buffer, length: number): boolean
+  /** The server closed its side in order. */
+  inputEnded(): void
+  /** Connecting failed, or the connection broke. */
+  failed(end: StreamEnd): void
+}
+
+export interface OpeningSocket {
+  /** Closes at once; no event follows. */
+  destroy(): void
+}
+
+/** What one read may bring; libuv offers 64 KiB too. */
+export const readBufferBytes = 64 * 1024
+/** Below the idle limits of common load balancers and NATs, so that a dead peer is noticed and a quiet watch kept. */
+const keepAliveMs = 15_000
+
+/** `connectTimeoutMs` covers name look-up, TCP, tunnel and TLS together. */
+export const openSocket = (
+  target: Target,
+  connectTimeoutMs: number,
+  timers: Timers,
+  events: SocketEvents,
+): OpeningSocket => {
+  let socket: net.Socket | undefined
+  let isClosed = false
+  const destination = target.proxy ?? target
+  const via = target.proxy === undefined ? "" : ` through proxy ${target.proxy.description}`
+
+  const close = (): void => {
+    isClosed = true
+    timer.cancel()
+    socket?.destroy()
+  }
+  const fail = (end: StreamEnd): void => {
+    if (isClosed) return
+    close()
+    events.failed(end)
+  }
+  const failWith = (error: Error): void => fail(describeError(error, `${target.tunnelAuthority}${via}`))
+  const timer = timers.after(connectTimeoutMs, () =>
+    fail({
+      tag: "timeout",
+      afterMs: connectTimeoutMs,
+      message: `no connection to ${target.tunnelAuthority}${via} within ${connectTimeoutMs} ms`,
+    }),
+  )
+
+  const receive = (buffer: Buffer, length: number): boolean => !isClosed && events.bytes(buffer, length)
+  const onread: net.OnReadOpts = {
+    buffer: Buffer.allocUnsafeSlow(readBufferBytes),
+    callback: (length, buffer) => receive(buffer as Buffer, length),
+  }
+
+  /** Follows a socket that will carry requests, from the moment its last layer stands. */
+  const follow = (next: net.Socket, readyEvent: "connect" | "secureConnect"): void => {
+    socket = next
+    next.setNoDelay(true)
+    next.setKeepAlive(true, keepAliveMs)
+    next.on("error", failWith)
+    next.on("end", () => {
+      if (!isClosed) events.inputEnded()
+    })
+    next.on("close", () => fail(describeError(new Error("the connection was closed"), target.tunnelAuthority)))
+    next.once(readyEvent, () => {
+      timer.cancel()
+      if (!isClosed) events.ready(next)
+    })
+  }
+
+  const followTunnelled = (next: tls.TLSSocket): void => {
+    follow(next, "secureConnect")
+    next.on("data", (chunk: Buffer) => {
+      if (!receive(chunk, chunk.length)) next.pause()
+    })
+  }
+
+  const address = { host: destination.host, port: destination.port }
+  if (target.tls === undefined) {
+    follow(net.connect({ ...address, onread }), "connect")
+  } else if (target.proxy === undefined) {
+    // Documented for `tls.connect` since Node 12, missing in its types.
+    const options: tls.ConnectionOptions & { onread: net.OnReadOpts } = { ...target.tls, ...address, onread }
+    follow(tls.connect(options), "secureConnect")
+  } else {
+    const secure = target.tls
+    socket = openTunnel(target.proxy, target.tunnelAuthority, (result) => {
+      if (isClosed) return
+      if (result instanceof Error) failWith(result)
+      else if (result instanceof net.Socket)
+        followTunnelled(tls.connect({ ...secure, host: target.host, socket: result }))
+      else fail(result)
+    })
+  }
+  return { destroy: close }
+}
+
+/** Asks a proxy for a tunnel; answers the bare socket once it stands. */
+const openTunnel = (
+  proxy: HttpProxy,
+  authority: string,
+  done: (result: net.Socket | StreamEnd | Error) => void,
+): net.Socket => {
+  const socket = net.connect({ host: proxy.host, port: proxy.port })
+  let head = ""
+  const settle = (result: net.Socket | StreamEnd | Error): void => {
+    socket.removeListener("data", onData)
+    socket.removeListener("end", onEnd)
+    // The error listener stays: an error after `destroy` must not become an uncaught exception.
+    done(result)
+  }
+  const refused = (message: string): StreamEnd => ({
+    tag: "connection",
+    code: connectionCodes.proxyRefused,
+    message: `proxy ${proxy.description} did not open a tunnel to ${authority}: ${message}`,
+  })
+  const onEnd = (): void => settle(refused("it closed the connection without an answer"))
+  const onData = (chunk: Buffer): void => {
+    head += chunk.toString("latin1")
+    const end = head.indexOf("\r\n\r\n")
+    if (end >= 0) {
+      const refusal = refusalOf(head, end + 4)
+      settle(refusal === undefined ? socket : refused(refusal))
+    } else if (head.length > maximumHeadBytes) {
+      settle(refused(`its answer is longer than ${maximumHeadBytes} bytes`))
+    }
+  }
+  const credentials = proxy.authorization === undefined ? "" : `Proxy-Authorization: ${proxy.authorization}\r\n`
+  socket.once("connect", () =>
+    socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`),
+  )
+  socket.on("error", done)
+  socket.on("data", onData)
+  socket.on("end", onEnd)
+  return socket
+}
+
+/** Why a proxy's answer to CONNECT is none; `undefined` if the tunnel stands. `length`: of the head within the text. */
+const refusalOf = (text: string, length: number): string | undefined => {
+  const answer = parseResponseHead(text.slice(0, length))
+  if (answer.tag === "malformed") return answer.message
+  if (answer.status < 200 || answer.status > 299) return `it answered ${answer.status} ${answer.reason}`.trimEnd()
+  // A TLS server never speaks first, so nothing can follow the head.
+  return text.length > length ? "it sent data before the tunnel was used" : undefined
+}
+
+/** Node's error as an end: its own code, and a message that names the target. */
+const describeError = (error: Error & { code?: string }, target: string): StreamEnd => {
+  // Happy eyeballs: one error per address tried, and an empty message around them.
+  const errors = error instanceof AggregateError ? (error.errors as ReadonlyArray<Error & { code?: string }>) : [error]
+  return {
+    tag: "connection",
+    code: error.code ?? errors[0]?.code ?? "ERR_CONNECTION",
+    message: `${target}: ${errors.map((each) => each.message).join("; ")}`,
+  }
+}

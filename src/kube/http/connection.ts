@@ -1,0 +1,101 @@
+/**
+ * One connection to a server: carries one exchange at a time, and may rest between two.
+ *
+ * A resting connection does not keep the process alive, and any byte or event on it ends it: a server has nothing to
+ * say unasked.
+ */
+import type { Socket } from "node:net"
+import { type OpeningSocket, openSocket, type SocketEvents } from "./connect.ts"
+import type { StreamEnd } from "./response-handler.ts"
+import type { Target } from "./target.ts"
+import type { Timers } from "./timers.ts"
+
+/** What a connection reports to the exchange it carries. */
+export interface Carried {
+  /** Bytes valid only during the call; `false` stops reading until {@link Connection.resumeReading}. */
+  receive(buffer: Buffer, length: number): boolean
+  /** The server closed its side in order. */
+  inputEnded(): void
+  /** No connection, or it broke. */
+  failed(end: StreamEnd): void
+}
+
+export class Connection implements SocketEvents {
+  readonly #opening: OpeningSocket
+  /** Called once when a resting connection ends by itself. */
+  readonly #onLost: (connection: Connection) => void
+  #socket: Socket | undefined
+  #carried: Carried | undefined
+  #unsent: string | undefined
+  #isClosed = false
+  #hasServed = false
+
+  constructor(target: Target, connectTimeoutMs: number, timers: Timers, onLost: (connection: Connection) => void) {
+    this.#onLost = onLost
+    this.#opening = openSocket(target, connectTimeoutMs, timers, this)
+  }
+
+  /** Whether an exchange was completed on it, so that the server may have closed it meanwhile. */
+  get hasServed(): boolean {
+    return this.#hasServed
+  }
+
+  /** Sends a request as soon as the connection stands; its events go to `carried` until {@link rest} or {@link destroy}. */
+  carry(carried: Carried, request: string): void {
+    this.#carried = carried
+    if (this.#socket === undefined) {
+      this.#unsent = request
+      return
+    }
+    this.#socket.ref()
+    this.#socket.write(request)
+  }
+
+  /** Reads on after `receive` answered `false`. */
+  resumeReading(): void {
+    this.#socket?.resume()
+  }
+
+  /** Takes leave of the exchange, keeping the connection for another. */
+  rest(): void {
+    this.#carried = undefined
+    this.#hasServed = true
+    this.#socket?.resume()
+    this.#socket?.unref()
+  }
+
+  /** Closes at once; nothing is reported afterwards. */
+  destroy(): void {
+    this.#isClosed = true
+    this.#carried = undefined
+    this.#opening.destroy()
+  }
+
+  ready(socket: Socket): void {
+    this.#socket = socket
+    if (this.#unsent !== undefined) socket.write(this.#unsent)
+    this.#unsent = undefined
+  }
+
+  bytes(buffer: Buffer, length: number): boolean {
+    if (this.#carried !== undefined) return this.#carried.receive(buffer, length)
+    this.#lose()
+    return false
+  }
+
+  inputEnded(): void {
+    if (this.#carried !== undefined) this.#carried.inputEnded()
+    else this.#lose()
+  }
+
+  failed(end: StreamEnd): void {
+    if (this.#carried !== undefined) this.#carried.failed(end)
+    else this.#lose()
+  }
+
+  #lose(): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#onLost(this)
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * A small HTTP/1.1 client for GET requests to one server (docs/decisions/0002-own-http-client.md says why our own).
+ *
+ * Guaranteed: one connection per running request, so streams never share a fate; body bytes are handed over in the
+ * buffer they were read into; every request ends exactly once (see `ResponseHandler`).
+ * Not guaranteed: any time limit other than for connecting. Callers have clocks that know what they wait for; a watch
+ * may be silent for minutes and a proxy may hold its head back until the first event.
+ * Under overload: a handler that is slow is simply called less often; one that pauses makes the server wait, which an
+ * API server answers by hanging up after some 100 ms.
+ */
+import type { ApiEndpoint } from "../endpoint.ts"
+import { Connection } from "./connection.ts"
+import { Exchange, type ExchangeOwner } from "./exchange.ts"
+import { requestText } from "./request-text.ts"
+import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
+import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
+import { systemTimers, type Timers } from "./timers.ts"
+
+export interface HttpClientOptions {
+  /** `kubereel/<version>`. */
+  readonly userAgent: string
+  /** ms for name look-up, TCP, proxy and TLS together. Default 10,000: a healthy handshake across the world takes 1 s. */
+  readonly connectTimeoutMs?: number
+  /** Default: the machine's. */
+  readonly timers?: Timers
+}
+
+/** Two: a worker has at most a list and a probe between two streams, and each idle one holds 64 KiB. */
+const maximumIdle = 2
+/** Long enough for the next page of a list, shorter than any server's own limit but Node's. */
+const idleMs = 15_000
+
+export class HttpClient implements ExchangeOwner {
+  readonly #userAgent: string
+  readonly #connectTimeoutMs: number
+  readonly #timers: Timers
+  #endpoint: ApiEndpoint
+  #target: Target | InvalidTarget
+  readonly #running = new Set<Exchange>()
+  /** The target a connection was made for: after a change it is not used again. */
+  readonly #madeFor = new WeakMap<Connection, Target>()
+  /** Oldest first. */
+  readonly #idle = new Map<Connection, { cancel(): void }>()
+  #isClosed = false
+
+  /** An endpoint that cannot be used is reported by every request, not here. */
+  constructor(endpoint: ApiEndpoint, options: HttpClientOptions) {
+    this.#endpoint = endpoint
+    this.#target = parseTarget(endpoint)
+    this.#userAgent = options.userAgent
+    this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000
+    this.#timers = options.timers ?? systemTimers
+  }
+
+  /**
+   * Starts a request. `path` begins with `/` and is encoded already, query included; the path of the server URL is put
+   * before it. `headers` come besides those of the endpoint and must not repeat them.
+   */
+  get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream {
+    if (this.#isClosed) return refuse(handler, connectionCodes.clientClosed, "the client is closed")
+    const target = this.#target
+    if ("problem" in target) return refuse(handler, connectionCodes.invalidEndpoint, target.problem)
+    const request = requestText(target, this.#endpoint.headers, this.#userAgent, path, headers)
+    if (typeof request !== "string") return refuse(handler, connectionCodes.invalidRequest, request.problem)
+    const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
+    const exchange = new Exchange(this, () => this.#connect(target), request, handler, forwardedBy)
+    this.#running.add(exchange)
+    exchange.start(this.#takeIdle())
+    return exchange
+  }
+
+  /**
+   * New requests use the new endpoint; running ones go on. Resting connections are closed unless only headers changed:
+   * with a new client certificate they would speak for the old identity.
+   */
+  updateEndpoint(endpoint: ApiEndpoint): void {
+    const isSame = sharesConnections(this.#endpoint, endpoint)
+    this.#endpoint = endpoint
+    if (isSame) return
+    this.#target = parseTarget(endpoint)
+    this.#closeIdle()
+  }
+
+  /** Aborts what runs and closes every connection. Requests made later end at once. */
+  close(): void {
+    this.#isClosed = true
+    for (const exchange of [...this.#running]) exchange.abort()
+    this.#closeIdle()
+  }
+
+  /** For the exchanges of this client only. */
+  released(exchange: Exchange, connection: Connection | undefined, isReusable: boolean): void {
+    this.#running.delete(exchange)
+    if (connection === undefined || !isReusable) return
+    if (this.#isClosed || this.#madeFor.get(connection) !== this.#target) {
+      connection.destroy()
+      return
+    }
+    connection.rest()
+    const timer = this.#timers.after(idleMs, () => this.#discard(connection))
+    this.#idle.set(connection, timer)
+    const oldest = this.#idle.keys().next().value
+    if (this.#idle.size > maximumIdle && oldest !== undefined) this.#discard(oldest)
+  }
+
+  #connect(target: Target): Connection {
+    const connection = new Connection(target, this.#connectTimeoutMs, this.#timers, (lost) => this.#discard(lost))
+    this.#madeFor.set(connection, target)
+    return connection
+  }
+
+  /** The youngest, as the least likely to have been closed by the server. */
+  #takeIdle(): Connection | undefined {
+    const connection = [...this.#idle.keys()].at(-1)
+    if (connection === undefined) return undefined
+    this.#idle.get(connection)?.cancel()
+    this.#idle.delete(connection)
+    return connection
+  }
+
+  #discard(connection: Connection): void {
+    this.#idle.get(connection)?.cancel()
+    this.#idle.delete(connection)
+    connection.destroy()
+  }
+
+  #closeIdle(): void {
+    for (const connection of [...this.#idle.keys()]) this.#discard(connection)
+  }
+}
+
+/** A stream that ends before it began. */
+const refuse = (handler: ResponseHandler, code: string, message: string): HttpStream => {
+  let isOver = false
+  const end = (outcome: StreamEnd): void => {
+    if (isOver) return
+    isOver = true
+    handler.end(outcome)
+  }
+  queueMicrotask(() => end({ tag: "connection", code, message }))
+  const ignore = (): void => undefined
+  return { pause: ignore, resume: ignore, abort: () => queueMicrotask(() => end({ tag: "aborted" })), bytesReceived: 0 }
+}

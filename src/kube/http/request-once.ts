@@ -1,0 +1,111 @@
+/**
+ * One GET with a small answer, collected: for probes, discovery, single objects.
+ *
+ * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: what went wrong is a value
+ * (see `request-effect.ts` for the same with tagged errors). An answer with an error status is an answer.
+ */
+import type { HttpClient } from "./http-client.ts"
+import type { HttpStream, StreamEnd } from "./response-handler.ts"
+import { systemTimers, type Timers } from "./timers.ts"
+
+export interface RequestOptions {
+  /** Besides the endpoint's own. Default: `Accept: application/json`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Largest body in bytes. Default 4 MiB: discovery of a large group takes 100 kB, an object at most 1.5 MiB (etcd). */
+  readonly maximumBytes?: number
+  /** ms from now to the last byte. Default 30,000, half of what API servers allow a request. */
+  readonly deadlineMs?: number
+  /** Aborts the request. */
+  readonly signal?: AbortSignal
+  /** Default: the machine's. */
+  readonly timers?: Timers
+}
+
+/** A complete answer, whatever its status. */
+export interface CollectedResponse {
+  readonly tag: "response"
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer
+}
+
+/** Why there is no answer. */
+export type RequestFailure =
+  | { readonly tag: "failed"; readonly end: Exclude<StreamEnd, { tag: "complete" }> }
+  | { readonly tag: "too-large"; readonly maximumBytes: number }
+  | { readonly tag: "deadline"; readonly deadlineMs: number }
+
+export type RequestOutcome = CollectedResponse | RequestFailure
+
+/** See the module's header. `path` as for `HttpClient.get`. */
+export const requestOnce = (
+  client: Pick<HttpClient, "get">,
+  path: string,
+  options: RequestOptions = {},
+): Promise<RequestOutcome> =>
+  new Promise((resolve) => {
+    const { headers = { Accept: "application/json" }, maximumBytes = 4 * 1024 * 1024, deadlineMs = 30_000 } = options
+    const pieces: Buffer[] = []
+    let length = 0
+    let status = 0
+    let responseHeaders: ReadonlyMap<string, string> = new Map()
+    /** Why we aborted, if we did. */
+    let given: RequestFailure | undefined
+
+    const giveUp = (failure: RequestFailure): void => {
+      given ??= failure
+      stream.abort()
+    }
+    const onAbort = (): void => giveUp({ tag: "failed", end: { tag: "aborted" } })
+    const settle = (end: StreamEnd): void => {
+      timer.cancel()
+      options.signal?.removeEventListener("abort", onAbort)
+      if (given !== undefined) resolve(given)
+      else if (end.tag !== "complete") resolve({ tag: "failed", end })
+      else resolve({ tag: "response", status, headers: responseHeaders, body: Buffer.concat(pieces, length) })
+    }
+
+    const stream: HttpStream = client.get(path, headers, {
+      head(code, fields) {
+        status = code
+        responseHeaders = fields
+      },
+      data(buffer, start, end) {
+        length += end - start
+        if (length > maximumBytes) giveUp({ tag: "too-large", maximumBytes })
+        else pieces.push(Buffer.from(buffer.subarray(start, end)))
+      },
+      end: settle,
+    })
+    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
+    options.signal?.addEventListener("abort", onAbort, { once: true })
+    if (options.signal?.aborted === true) onAbort()
+  })
+
+/** A failure in words, without the address that the caller names. */
+export const describeFailure = (failure: RequestFailure): string => {
+  switch (failure.tag) {
+    case "too-large":
+      return `the answer is larger than ${failure.maximumBytes} bytes`
+    case "deadline":
+      return `no complete answer within ${failure.deadlineMs} ms`
+    case "failed":
+      return describeEnd(failure.end)
+  }
+}
+
+const describeEnd = (end: Exclude<StreamEnd, { tag: "complete" }>): string => {
+  switch (end.tag) {
+    case "truncated":
+      return "the connection was closed in the middle of the answer"
+    case "aborted":
+      return "the request was aborted"
+    case "connection":
+      return `${end.message} (${end.code})`
+    case "malformed":
+      return `the answer is not valid HTTP: ${end.message}`
+    case "timeout":
+      return end.message
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The bytes of a GET request.
+ *
+ * Guaranteed: nothing in path or headers can end a line or add a header (request splitting), and the headers that this
+ * client answers for (`Host`, `Connection`, lengths, …) stand there once.
+ */
+import type { ApiEndpoint } from "../endpoint.ts"
+import type { InvalidTarget, Target } from "./target.ts"
+
+const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** Control characters except tab. Others may stand in a value: user names of impersonation travel as UTF-8, as Go sends them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
+const controls = /[\x00-\x08\x0a-\x1f\x7f]/
+/** What Kubernetes paths and encoded queries consist of; no fragment, no space, nothing beyond ASCII. */
+const pathAndQuery = /^\/[\x21\x22\x24-\x7e]*$/
+
+/** Headers that only this client may set, or that a GET without body has no use for. */
+const own = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+])
+
+/** The head of the request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems. */
+export const requestText = (
+  target: Target,
+  endpointHeaders: ApiEndpoint["headers"],
+  userAgent: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): string | InvalidTarget => {
+  if (!pathAndQuery.test(path)) return { problem: "the path does not begin with / or holds characters to be encoded" }
+  const isForwarded = target.proxy !== undefined && target.tls === undefined
+  const lines = [
+    `GET ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
+    `Host: ${target.authority}`,
+    `User-Agent: ${userAgent}`,
+  ]
+  if (controls.test(userAgent)) return { problem: "the user agent holds control characters" }
+  if (isForwarded && target.proxy?.authorization !== undefined) {
+    lines.push(`Proxy-Authorization: ${target.proxy.authorization}`)
+  }
+  const taken = new Set(own)
+  for (const [name, value] of endpointHeaders) {
+    const problem = problemOf(name, value, own)
+    if (problem !== undefined) return { problem }
+    taken.add(name.toLowerCase())
+    lines.push(`${name}: ${value}`)
+  }
+  let isCodingNamed = false
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = problemOf(name, value, taken)
+    if (problem !== undefined) return { problem }
+    isCodingNamed ||= name.toLowerCase() === "accept-encoding"
+    lines.push(`${name}: ${value}`)
+  }
+  // Body ranges go to a scanner of JSON: a proxy that compresses by itself would break it.
+  if (!isCodingNamed) lines.push("Accept-Encoding: identity")
+  return `${lines.join("\r\n")}\r\n\r\n`
+}
+
+const problemOf = (name: string, value: string, taken: ReadonlySet<string>): string | undefined => {
+  if (!fieldName.test(name)) return `"${name.replace(/[^\x21-\x7e]/g, "·")}" is not a header name`
+  if (controls.test(value)) return `the value of header ${name} holds control characters`
+  return taken.has(name.toLowerCase()) ? `header ${name} is set by the client itself` : undefined
+}

@@ -1,0 +1,94 @@
+/**
+ * A 64-bit fingerprint of a sequence of byte spans, as two 32-bit integers, without BigInt and without allocation.
+ *
+ * Guaranteed: every step is a permutation of the 64-bit state for a given input and of the input for a given state, so
+ * changing any bits within one group of eight bytes always changes the result; other differences go unnoticed with a
+ * probability of about 2^-64. The length and a tag of every span are mixed in, so spans cannot run into one another.
+ * Not a cryptographic hash: who controls the content can construct collisions.
+ *
+ * The value is stored and compared after a restart: changing the arithmetic makes every object look changed once.
+ */
+
+// Odd, so that multiplying is a permutation: 2^32 / golden ratio, and constants of MurmurHash3 (public domain).
+const STATE_LOW = 0x9e3779b1 | 0
+const STATE_HIGH = 0x85ebca77 | 0
+const INPUT_LOW = 0xcc9e2d51 | 0
+const INPUT_HIGH = 0x1b873593 | 0
+const FINISH = 0xc2b2ae35 | 0
+
+/** Reused for every object: {@link reset}, {@link absorb} per span, {@link finish}, then read low and high. */
+export class Fingerprint {
+  /** Signed 32-bit integers: V8 keeps those unboxed, unsigned ones above 2^31 not. */
+  low = 0
+  high = 0
+  /** Spans taken in since the last reset. */
+  spans = 0
+
+  reset(): void {
+    this.low = 0
+    this.high = 0
+    this.spans = 0
+  }
+
+  /**
+   * Takes in the bytes [start, end) of `view`, at least one. A span shorter than four bytes must not lie among the first three of
+   * the view, because its bytes are read as the end of a word.
+   */
+  absorb(view: DataView, start: number, end: number, tag: number): void {
+    const length = end - start
+    const blocks = end - (length & 7)
+    let low = this.low ^ Math.imul(length, STATE_HIGH)
+    let high = this.high ^ Math.imul(tag, STATE_LOW)
+    let first = 0
+    let second = 0
+    let at = start
+    while (at < blocks) {
+      // Input is multiplied and rotated before it meets the state: a difference in the topmost bit of a word otherwise
+      // survives the multiplication as that one bit, and two such differences cancelled out (99 collisions among the
+      // 131,328 ways to flip two bits of 64 bytes; none this way). 0.25 ns a byte.
+      first = Math.imul(view.getInt32(at, true), INPUT_LOW)
+      second = Math.imul(view.getInt32(at + 4, true), INPUT_HIGH)
+      low = Math.imul(low ^ ((first << 15) | (first >>> 17)), STATE_LOW)
+      high = Math.imul(high ^ ((second << 15) | (second >>> 17)), STATE_HIGH)
+      low = (((low << 13) | (low >>> 19)) + high) | 0
+      high = ((high << 17) | (high >>> 15)) ^ low
+      at += 8
+    }
+    const rest = end - at
+    if (rest !== 0) {
+      first = rest >= 4 ? view.getInt32(at, true) : 0
+      second = (rest & 3) === 0 ? 0 : view.getInt32(end - 4, true) >>> ((4 - (rest & 3)) << 3)
+      first = Math.imul(first, INPUT_LOW)
+      second = Math.imul(second, INPUT_HIGH)
+      low = Math.imul(low ^ ((first << 15) | (first >>> 17)), STATE_LOW)
+      high = Math.imul(high ^ ((second << 15) | (second >>> 17)), STATE_HIGH)
+      low = (((low << 13) | (low >>> 19)) + high) | 0
+      high = ((high << 17) | (high >>> 15)) ^ low
+    }
+    this.low = low
+    this.high = high
+    this.spans++
+  }
+
+  /** Takes in a bare tag. Two equal marks in a row do not cancel out. */
+  mark(tag: number): void {
+    const low = Math.imul(this.low ^ Math.imul(tag, INPUT_LOW), STATE_LOW)
+    const high = Math.imul(this.high, STATE_HIGH)
+    this.low = (((low << 13) | (low >>> 19)) + high) | 0
+    this.high = ((high << 17) | (high >>> 15)) ^ this.low
+  }
+
+  /** Spreads the last span over all bits, as those that followed did with every earlier one. */
+  finish(): void {
+    let low = this.low
+    let high = this.high ^ this.spans
+    for (let round = 0; round < 2; round++) {
+      low = Math.imul(low ^ (low >>> 15), STATE_HIGH)
+      high = (high + low) | 0
+      high = Math.imul(high ^ (high >>> 13), FINISH)
+      low = (low + ((high << 15) | (high >>> 17))) | 0
+    }
+    this.low = low ^ (low >>> 16)
+    this.high = high ^ (high >>> 16)
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The structural pass: walks over JSON values in a buffer without building anything.
+ *
+ * Guaranteed: a value that is passed over is valid JSON (RFC 8259) as `JSON.parse` understands it, whatever its white
+ * space and however deep; no byte at or behind `end` decides anything; time is linear. Not checked: UTF-8 (decoding
+ * replaces bad sequences, here as in `JSON.parse(buffer.toString())`).
+ *
+ * Speed comes from two things, measured on 3.2 kB Deployment lines. Strings, which are two thirds of the bytes, are
+ * read four bytes at a time: a third less time than byte by byte, and a quarter of a native `indexOf` per string (whose
+ * call costs more than the 12 bytes of the usual string); eight bytes at a time lose again, because most strings are
+ * shorter than two such steps. And white space is looked for only where nothing else fits, so compact JSON never pays.
+ */
+
+import { skipEscape, skipScalar } from "./json-scalars.ts"
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** From the first byte of a string's content to the position behind its closing quote, or -1. */
+const skipString = (view: DataView, position: number, end: number): number => {
+  const limit = end - 4
+  let at = position
+  for (;;) {
+    if (at > limit) return skipStringTail(view, at, end)
+    // Each term leaves the top bit of a byte set where that byte is a quote, a backslash or below 0x20. A borrow can
+    // only disturb bytes above a true match, and the lowest match is the one taken.
+    const word = view.getInt32(at, true)
+    const quotes = word ^ 0x22222222
+    const backslashes = word ^ 0x5c5c5c5c
+    const found =
+      (((quotes - 0x01010101) & ~quotes) |
+        ((backslashes - 0x01010101) & ~backslashes) |
+        ((word - 0x20202020) & ~word)) &
+      0x80808080
+    if (found === 0) {
+      at += 4
+      continue
+    }
+    at += (31 - Math.clz32(found & -found)) >>> 3
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte !== BACKSLASH) return -1
+    // `\"` is nearly every escape in an API server's answers (keys of managedFields, last-applied-configuration).
+    if (view.getUint8(at + 1) === QUOTE) at += 2
+    else {
+      at = skipEscape(view, at, end)
+      if (at < 0) return -1
+    }
+  }
+}
+
+/** The same for the last bytes before `end`, where a read of four would reach beyond it. */
+const skipStringTail = (view: DataView, position: number, end: number): number => {
+  let at = position
+  while (at < end) {
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte === BACKSLASH) {
+      at = skipEscape(view, at, end)
+      if (at < 0) return -1
+    } else if (byte < 32) return -1
+    else at++
+  }
+  return -1
+}
+
+/** A cursor over one stretch of JSON that ends in `}` or `]`. Reused for every event; keeps the last buffer alive. */
+export class JsonBytes {
+  bytes: Buffer = Buffer.alloc(0)
+  /** The same memory as `bytes`. Made once per buffer, not per event. */
+  view: DataView = new DataView(new ArrayBuffer(0))
+  end = 0
+  /** Set when a walk passes white space outside a string; the caller clears it. */
+  spaced = false
+  private nesting = new Uint8Array(256)
+
+  /**
+   * Points the cursor at bytes that end at `end` (exclusive). The last byte must be `}` or `]`: because a string,
+   * number or separator can never end there, the loops below need no check of `end` behind each of them.
+   *
+   * @returns false when it is not, and then nothing may be walked.
+   */
+  load(bytes: Buffer, end: number): boolean {
+    if (end < 1 || end > bytes.length) return false
+    if (bytes !== this.bytes) {
+      this.bytes = bytes
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    }
+    this.end = end
+    return (this.view.getUint8(end - 1) | 32) === CLOSE_BRACE
+  }
+
+  /** The first position from `position` on that is not white space; at most `end`. */
+  skipSpace(position: number): number {
+    const view = this.view
+    const end = this.end
+    let at = position
+    while (at < end) {
+      const byte = view.getUint8(at)
+      if (byte !== 32 && byte !== 10 && byte !== 13 && byte !== 9) break
+      at++
+    }
+    if (at !== position) this.spaced = true
+    return at
+  }
+
+  /** From the first byte of a string's content to the position behind its closing quote, or -1. */
+  skipString(position: number): number {
+    return skipString(this.view, position, this.end)
+  }
+
+  /** The same for a string whose bytes are its text: -1 also when it has an escape sequence. */
+  skipPlainString(position: number): number {
+    const view = this.view
+    const limit = this.end - 4
+    let at = position
+    while (at <= limit) {
+      const word = view.getInt32(at, true)
+      const quotes = word ^ 0x22222222
+      const backslashes = word ^ 0x5c5c5c5c
+      const found =
+        (((quotes - 0x01010101) & ~quotes) |
+          ((backslashes - 0x01010101) & ~backslashes) |
+          ((word - 0x20202020) & ~word)) &
+        0x80808080
+      if (found !== 0) {
+        at += (31 - Math.clz32(found & -found)) >>> 3
+        return view.getUint8(at) === QUOTE ? at + 1 : -1
+      }
+      at += 4
+    }
+    for (; at < this.end; at++) {
+      const byte = view.getUint8(at)
+      if (byte === QUOTE) return at + 1
+      if (byte === BACKSLASH || byte < 32) return -1
+    }
+    return -1
+  }
+
+  /** Behind the colon that follows a key ending at `position`, and behind white space around it; -1 without a colon. */
+  skipColon(position: number): number {
+    const view = this.view
+    let at = position
+    if (view.getUint8(at) !== COLON) {
+      at = this.skipSpace(at)
+      if (at >= this.end || view.getUint8(at) !== COLON) return -1
+    }
+    at++
+    return view.getUint8(at) <= 32 ? this.skipSpace(at) : at
+  }
+
+  /**
+   * Walks over one value of any kind.
+   *
+   * @param position its first byte, below `end`
+   * @returns the position behind it, or -1 when it is not valid JSON or does not end before `end`
+   */
+  skipValue(position: number): number {
+    const view = this.view
+    const end = this.end
+    let nesting = this.nesting
+    let depth = 0
+    let inObject = 0
+    let at = position
+    let byte = view.getUint8(at)
+    for (;;) {
+      if (byte === QUOTE) {
+        at = skipString(view, at + 1, end)
+        if (at < 0) return -1
+      } else if (byte === OPEN_BRACE) {
+        byte = view.getUint8(++at)
+        if (byte <= 32) {
+          at = this.skipSpace(at)
+          byte = view.getUint8(at)
+        }
+        if (byte !== CLOSE_BRACE) {
+          if (byte !== QUOTE) return -1
+          if (depth === nesting.length) nesting = this.deepen()
+          nesting[depth++] = inObject
+          inObject = 1
+          at = this.skipKey(view, at, end)
+          if (at < 0) return -1
+          byte = view.getUint8(at)
+          continue
+        }
+        at++
+      } else if (byte === OPEN_BRACKET) {
+        byte = view.getUint8(++at)
+        if (byte <= 32) {
+          at = this.skipSpace(at)
+          byte = view.getUint8(at)
+        }
+        if (byte !== CLOSE_BRACKET) {
+          if (depth === nesting.length) nesting = this.deepen()
+          nesting[depth++] = inObject
+          inObject = 0
+          continue
+        }
+        at++
+      } else if (byte <= 32) {
+        const behind = this.skipSpace(at)
+        if (behind === at) return -1
+        at = behind
+        byte = view.getUint8(at)
+        continue
+      } else {
+        at = skipScalar(view, at, byte, end)
+        if (at < 0) return -1
+      }
+      for (;;) {
+        if (depth === 0) return at
+        if (at >= end) return -1
+        byte = view.getUint8(at)
+        if (byte === COMMA) {
+          byte = view.getUint8(++at)
+          if (inObject === 1) {
+            if (byte !== QUOTE) {
+              at = this.skipSpace(at)
+              if (view.getUint8(at) !== QUOTE) return -1
+            }
+            at = this.skipKey(view, at, end)
+            if (at < 0) return -1
+            byte = view.getUint8(at)
+          }
+          break
+        }
+        if (byte === CLOSE_BRACE) {
+          if (inObject !== 1) return -1
+          at++
+          inObject = nesting[--depth] as number
+        } else if (byte === CLOSE_BRACKET) {
+          if (inObject !== 0) return -1
+          at++
+          inObject = nesting[--depth] as number
+        } else {
+          const behind = this.skipSpace(at)
+          if (behind === at) return -1
+          at = behind
+        }
+      }
+    }
+  }
+
+  /** From the opening quote of a key to the position behind its colon, or -1. */
+  private skipKey(view: DataView, position: number, end: number): number {
+    let at = skipString(view, position + 1, end)
+    if (at < 0) return -1
+    if (view.getUint8(at) !== COLON) {
+      at = this.skipSpace(at)
+      if (view.getUint8(at) !== COLON) return -1
+    }
+    return at + 1
+  }
+
+  /** Nesting is bounded by the input only: `JSON.parse` has no limit either, and the two must agree. */
+  private deepen(): Uint8Array<ArrayBuffer> {
+    const deeper = new Uint8Array(this.nesting.length * 2)
+    deeper.set(this.nesting)
+    this.nesting = deeper
+    return deeper
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * Takes a list response apart while it arrives: every item as soon as its last byte is there, and what the list says of
+ * itself, whichever comes first.
+ *
+ * Memory is bounded by the largest item; time is linear, chunks may end anywhere. Items are found by their brackets and
+ * handed on unchecked: {@link ObjectScanner} checks them. Around the items the grammar is checked, so a body that is cut
+ * off or no JSON is a {@link ListSyntaxError} or leaves {@link ListScanner.isComplete} false.
+ */
+
+import * as Schema from "effect/Schema"
+import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
+import type { SpanListener } from "./line-splitter.ts"
+import { emptyListHead, isListMember, type ListHead, withListMember } from "./list-head.ts"
+import { TokenScanner } from "./token-scanner.ts"
+import { isWhiteSpace } from "./white-space.ts"
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_BRACKET = 91
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** The body of a list is not the JSON of a list. */
+export class ListSyntaxError extends Schema.TaggedError<ListSyntaxError>()("ListSyntaxError", {
+  /** Bytes from the beginning of the body. */
+  offset: Schema.Number,
+  /** What was expected there. */
+  expected: Schema.String,
+}) {
+  override get message() {
+    return `not a list: expected ${this.expected} at byte ${this.offset} of the response`
+  }
+}
+
+/** Where the scanner stands between tokens: what may come next. */
+const Expect = {
+  list: "{",
+  firstKey: "a key or }",
+  key: "a key",
+  colon: ":",
+  value: "a value",
+  memberEnd: ", or }",
+  firstItem: "an object or ]",
+  item: "an object",
+  itemEnd: ", or ]",
+  nothing: "nothing more",
+} as const
+type Expect = (typeof Expect)[keyof typeof Expect]
+
+type TokenRole = "none" | "key" | "head" | "other" | "item"
+
+export class ListScanner {
+  /** What the list says of itself; complete when {@link isComplete}. */
+  head: ListHead = emptyListHead
+  /** Items handed on since the last reset. */
+  items = 0
+  private readonly listener: SpanListener
+  private readonly carry: CarryBuffer
+  private readonly token = new TokenScanner()
+  private role: TokenRole = "none"
+  private expect: Expect = Expect.list
+  private key = ""
+  /** Bytes of the body before the present chunk. */
+  private before = 0
+  private chunk: Buffer | undefined
+  private view: DataView = new DataView(new ArrayBuffer(0))
+
+  /** @param options.longest bytes of the longest item; default {@link defaultLongest} */
+  constructor(listener: SpanListener, options: { readonly longest?: number } = {}) {
+    this.listener = listener
+    this.carry = new CarryBuffer(options.longest ?? defaultLongest)
+  }
+
+  /** Whether the list's closing brace has been seen. */
+  get isComplete(): boolean {
+    return this.expect === Expect.nothing
+  }
+
+  /** Prepares for another response: the next page, or the same list again. */
+  reset(): void {
+    this.head = emptyListHead
+    this.items = 0
+    this.carry.clear()
+    this.role = "none"
+    this.expect = Expect.list
+    this.key = ""
+    this.before = 0
+  }
+
+  /**
+   * Takes bytes [start, end) of a chunk, which may be reused after the call.
+   *
+   * @throws ListSyntaxError, TooLongError: the response is useless from there on, items handed on before stay valid
+   */
+  push(chunk: Buffer, start: number, end: number): void {
+    if (chunk !== this.chunk) {
+      this.chunk = chunk
+      this.view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    }
+    const view = this.view
+    let at = start
+    while (at < end) {
+      if (this.role === "none") {
+        const byte = view.getUint8(at)
+        if (isWhiteSpace(byte)) at++
+        else if (this.beginToken(byte, at - start)) continue
+        else at++
+        continue
+      }
+      const behind = this.token.skip(view, at, end)
+      if (behind < 0) {
+        if (this.role !== "other") this.carry.append(chunk, at, end)
+        break
+      }
+      this.endToken(chunk, at, behind, behind - start)
+      at = behind
+    }
+    this.before += end - start
+  }
+
+  /** Takes one structural byte, or begins the token that starts with it: then answers true and consumes nothing. */
+  private beginToken(byte: number, offset: number): boolean {
+    switch (this.expect) {
+      case Expect.list:
+        return this.structural(byte === OPEN_BRACE, Expect.firstKey, offset)
+      case Expect.firstKey:
+      case Expect.key:
+        if (byte === QUOTE) return this.startToken("key", byte)
+        return this.structural(byte === CLOSE_BRACE && this.expect === Expect.firstKey, Expect.nothing, offset)
+      case Expect.colon:
+        return this.structural(byte === COLON, Expect.value, offset)
+      case Expect.value:
+        if (this.key === "items" && byte === OPEN_BRACKET) return this.structural(true, Expect.firstItem, offset)
+        if (byte === COMMA || byte === COLON || (byte | 32) === CLOSE_BRACE) this.fail(offset)
+        return this.startToken(isListMember(this.key) ? "head" : "other", byte)
+      case Expect.memberEnd:
+        return this.structural(
+          byte === COMMA || byte === CLOSE_BRACE,
+          byte === COMMA ? Expect.key : Expect.nothing,
+          offset,
+        )
+      case Expect.firstItem:
+      case Expect.item:
+        if (byte === OPEN_BRACE) return this.startToken("item", byte)
+        return this.structural(byte === CLOSE_BRACKET && this.expect === Expect.firstItem, Expect.memberEnd, offset)
+      case Expect.itemEnd:
+        return this.structural(
+          byte === COMMA || byte === CLOSE_BRACKET,
+          byte === COMMA ? Expect.item : Expect.memberEnd,
+          offset,
+        )
+      default:
+        return this.fail(offset)
+    }
+  }
+
+  private structural(allowed: boolean, next: Expect, offset: number): false {
+    if (!allowed) this.fail(offset)
+    this.expect = next
+    return false
+  }
+
+  private startToken(role: TokenRole, first: number): true {
+    this.role = role
+    this.token.begin(first)
+    return true
+  }
+
+  private endToken(chunk: Buffer, start: number, end: number, offset: number): void {
+    const role = this.role
+    this.role = "none"
+    let bytes = chunk
+    let from = start
+    let to = end
+    const carry = this.carry
+    if (carry.length > 0) {
+      carry.append(chunk, start, end)
+      bytes = carry.bytes
+      from = 0
+      to = carry.length
+    }
+    if (role === "item") {
+      this.expect = Expect.itemEnd
+      this.items++
+      this.listener(bytes, from, to)
+    } else if (role === "key") {
+      this.key = String(this.parse(bytes, from, to, offset))
+      this.expect = Expect.colon
+    } else {
+      if (role === "head") this.head = withListMember(this.head, this.key, this.parse(bytes, from, to, offset))
+      this.expect = Expect.memberEnd
+    }
+    if (carry.length > 0) carry.clear()
+  }
+
+  private parse(bytes: Buffer, start: number, end: number, offset: number): unknown {
+    try {
+      return JSON.parse(bytes.toString("utf8", start, end))
+    } catch {
+      return this.fail(offset)
+    }
+  }
+
+  private fail(offset: number): never {
+    throw new ListSyntaxError({ offset: this.before + offset, expected: this.expect })
+  }
+}

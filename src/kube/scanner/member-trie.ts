@@ -1,0 +1,140 @@
+/**
+ * The members of an object that the scanner must tell from others: those it reports and those a change rule names.
+ *
+ * Two trees laid over one another and compiled for byte comparison. A node is shared state of one scanner (`seen`).
+ */
+
+import type { DetectNode, DetectRules } from "./detect-rules.ts"
+
+/** What the scanner does with a member besides passing over it. 0: nothing. */
+export const Capture = {
+  none: 0,
+  name: 1,
+  namespace: 2,
+  uid: 3,
+  resourceVersion: 4,
+  apiVersion: 5,
+  kind: 6,
+  /** The captures up to here are strings. */
+  lastString: 6,
+  metadata: 7,
+  ownerReferences: 8,
+  managedFields: 9,
+  initialEventsEnd: 10,
+} as const
+
+interface CaptureNode {
+  readonly capture: number
+  readonly children?: Readonly<Record<string, CaptureNode>>
+}
+
+const captures: CaptureNode = {
+  capture: Capture.none,
+  children: {
+    apiVersion: { capture: Capture.apiVersion },
+    kind: { capture: Capture.kind },
+    metadata: {
+      capture: Capture.metadata,
+      children: {
+        name: { capture: Capture.name },
+        namespace: { capture: Capture.namespace },
+        uid: { capture: Capture.uid },
+        resourceVersion: { capture: Capture.resourceVersion },
+        ownerReferences: { capture: Capture.ownerReferences },
+        managedFields: { capture: Capture.managedFields },
+        annotations: {
+          capture: Capture.none,
+          children: { "k8s.io/initial-events-end": { capture: Capture.initialEventsEnd } },
+        },
+      },
+    },
+  },
+}
+
+const none: MemberNode[] = []
+
+/** One member, or the object itself. */
+export class MemberNode {
+  /** The key as JSON writes it with no escape it can do without, quotes left out. */
+  readonly key: Buffer
+  /** Its bytes four at a time, the last four overlapping when they must; empty for keys shorter than four bytes. */
+  readonly words: Int32Array
+  readonly capture: number
+  /** Whether the value counts for the fingerprint, except where a child says otherwise. */
+  readonly keep: boolean
+  /** Whether an object or array here must be entered. */
+  readonly inner: boolean
+  /** Children by the length of their key in bytes; lengths without a child have an empty list. */
+  readonly byLength: ReadonlyArray<ReadonlyArray<MemberNode>>
+  /** Children whose key is an array index. */
+  readonly byIndex: ReadonlyMap<number, MemberNode>
+  /** Children by the text of their key. */
+  readonly byName: ReadonlyMap<string, MemberNode>
+  /** Number of the scan that met this member last: a second meeting in one scan is a duplicate key. */
+  seen = 0
+
+  constructor(key: string, capture: number, keep: boolean, byName: ReadonlyMap<string, MemberNode>) {
+    const children = [...byName.values()]
+    this.key = Buffer.from(JSON.stringify(key).slice(1, -1))
+    this.words = wordsOf(this.key)
+    this.capture = capture
+    this.keep = keep
+    this.inner = children.length > 0
+    this.byName = byName
+    const longest = children.reduce((most, child) => Math.max(most, child.key.length), -1)
+    this.byLength = Array.from({ length: longest + 1 }, (_, length) => {
+      const list = children.filter((child) => child.key.length === length)
+      return list.length === 0 ? none : list
+    })
+    this.byIndex = new Map(
+      [...byName].flatMap(([name, child]) =>
+        /^(?:0|[1-9]\d{0,8})$/.test(name) ? [[Number(name), child] as const] : [],
+      ),
+    )
+  }
+
+  /** The child whose key stands at [start, end) of `view`. */
+  find(view: DataView, start: number, end: number): MemberNode | undefined {
+    const length = end - start
+    if (length >= this.byLength.length) return undefined
+    const candidates = this.byLength[length] as ReadonlyArray<MemberNode>
+    for (let index = 0; index < candidates.length; index++) {
+      const candidate = candidates[index] as MemberNode
+      if (candidate.matches(view, start, length)) return candidate
+    }
+    return undefined
+  }
+
+  private matches(view: DataView, start: number, length: number): boolean {
+    const words = this.words
+    if (words.length === 0) {
+      for (let index = 0; index < length; index++) if (view.getUint8(start + index) !== this.key[index]) return false
+      return true
+    }
+    const last = words.length - 1
+    for (let index = 0; index < last; index++) if (view.getInt32(start + index * 4, true) !== words[index]) return false
+    return view.getInt32(start + length - 4, true) === words[last]
+  }
+}
+
+const wordsOf = (key: Buffer): Int32Array =>
+  key.length < 4
+    ? new Int32Array(0)
+    : Int32Array.from({ length: Math.ceil(key.length / 4) }, (_, index) =>
+        key.readInt32LE(Math.min(index * 4, key.length - 4)),
+      )
+
+const compile = (key: string, detect: DetectNode, capture: CaptureNode | undefined): MemberNode => {
+  const names = new Set([...detect.children.keys(), ...Object.keys(capture?.children ?? {})])
+  const inherited: DetectNode = { keep: detect.keep, children: new Map() }
+  const children = new Map(
+    [...names].map((name) => [name, compile(name, detect.children.get(name) ?? inherited, ownChild(capture, name))]),
+  )
+  return new MemberNode(key, capture?.capture ?? Capture.none, detect.keep, children)
+}
+
+const ownChild = (capture: CaptureNode | undefined, name: string): CaptureNode | undefined =>
+  capture?.children !== undefined && Object.hasOwn(capture.children, name) ? capture.children[name] : undefined
+
+/** The tree for one kind. Not shared between scanners. */
+export const compileMemberTrie = (rules: DetectRules): MemberNode => compile("", rules.root, captures)

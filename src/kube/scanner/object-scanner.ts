@@ -1,0 +1,278 @@
+/**
+ * Scans one Kubernetes object: where its identity stands in the bytes, and the fingerprint of what counts as its content.
+ *
+ * Guaranteed when a scan answers true: the bytes are one valid JSON object with a `metadata` object, and every field
+ * agrees with what `JSON.parse` would find. False means "ask the slow path", never "malformed": escape sequences in a
+ * key near the fields of interest or in a reported string, a reported or ignored member that occurs twice, a reported
+ * one of another type. Nothing outside [start, end) is read into a result. Nothing is allocated per object.
+ */
+
+import type { DetectRules } from "./detect-rules.ts"
+import { JsonBytes } from "./json-bytes.ts"
+import { KeptMembers } from "./kept-members.ts"
+import { Capture, compileMemberTrie, type MemberNode } from "./member-trie.ts"
+import type { ScannedObject } from "./scanned-object.ts"
+import { isWhiteSpace } from "./white-space.ts"
+
+export type { ScannedObject } from "./scanned-object.ts"
+
+const QUOTE = 34
+const COMMA = 44
+const OPEN_BRACKET = 91
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** "true" as a little-endian word. */
+const TRUE = 0x65757274
+
+/** Reused for every object of one kind; its fields are the result, undefined after a false. */
+export class ObjectScanner implements ScannedObject {
+  nameStart = 0
+  nameEnd = 0
+  namespaceStart = 0
+  namespaceEnd = 0
+  uidStart = 0
+  uidEnd = 0
+  resourceVersionStart = 0
+  resourceVersionEnd = 0
+  apiVersionStart = 0
+  apiVersionEnd = 0
+  kindStart = 0
+  kindEnd = 0
+  ownerReferencesStart = 0
+  ownerReferencesEnd = 0
+  managedFieldsStart = 0
+  managedFieldsEnd = 0
+  initialEventsEnd = false
+  fingerprintLow = 0
+  fingerprintHigh = 0
+
+  /** The cursor, shared with the scanner of the line around the object. */
+  readonly json = new JsonBytes()
+  /** What the rules compiled to, shared with the slow path. */
+  readonly root: MemberNode
+  private readonly rules: DetectRules
+  /** Escape sequences in keys and reported strings are taken as they stand. */
+  private lenient = false
+  private readonly kept = new KeptMembers(this.json)
+  private scanNumber = 0
+  private hasMetadata = false
+
+  constructor(rules: DetectRules) {
+    this.rules = rules
+    this.root = compileMemberTrie(rules)
+  }
+
+  /** Scans the object that is all of [start, end), white space around it allowed. Fields are undefined after a false. */
+  scan(bytes: Buffer, start: number, end: number): boolean {
+    let last = end
+    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
+    if (start < 0 || last <= start || !this.json.load(bytes, last)) return false
+    const first = this.json.skipSpace(start)
+    return first < last && this.scanAt(first) === last
+  }
+
+  /**
+   * The same for bytes that the slow path has brought into canonical form: as every key is written in one way only,
+   * escape sequences need not be understood. Spans of strings can then hold some.
+   */
+  scanCanonical(bytes: Buffer, start: number, end: number): boolean {
+    this.lenient = true
+    const understood = this.scan(bytes, start, end)
+    this.lenient = false
+    return understood
+  }
+
+  /**
+   * Scans the object whose first byte stands at `position` of the loaded cursor.
+   *
+   * @returns the position behind it, or -1 for "ask the slow path"
+   */
+  scanAt(position: number): number {
+    this.reset()
+    if (this.json.view.getUint8(position) !== OPEN_BRACE) return -1
+    const end = this.walkObject(this.root, position + 1)
+    if (end < 0 || !this.hasMetadata) return -1
+    if (this.managedFieldsEnd !== 0) this.placeManagedFields(this.managedFieldsStart, this.managedFieldsEnd)
+    if (this.rules.detect !== "all") {
+      if (this.rules.detect === "spec") this.kept.addAbsentSpec()
+      const fingerprint = this.kept.finish()
+      this.fingerprintLow = fingerprint.low
+      this.fingerprintHigh = fingerprint.high
+    }
+    return end
+  }
+
+  private reset(): void {
+    this.scanNumber = (this.scanNumber + 1) & 0x3fffffff
+    this.hasMetadata = false
+    this.kept.reset()
+    this.nameStart = this.nameEnd = 0
+    this.namespaceStart = this.namespaceEnd = 0
+    this.uidStart = this.uidEnd = 0
+    this.resourceVersionStart = this.resourceVersionEnd = 0
+    this.apiVersionStart = this.apiVersionEnd = 0
+    this.kindStart = this.kindEnd = 0
+    this.ownerReferencesStart = this.ownerReferencesEnd = 0
+    this.managedFieldsStart = this.managedFieldsEnd = 0
+    this.initialEventsEnd = false
+    this.fingerprintLow = this.fingerprintHigh = 0
+  }
+
+  /** Walks over the members from behind the opening brace to behind the closing one; -1 for "ask the slow path". */
+  private walkObject(node: MemberNode, position: number): number {
+    const json = this.json
+    const view = json.view
+    let at = position
+    let byte = view.getUint8(at)
+    if (byte <= 32) {
+      at = json.skipSpace(at)
+      byte = view.getUint8(at)
+    }
+    if (byte === CLOSE_BRACE) return at + 1
+    for (;;) {
+      if (byte !== QUOTE) return -1
+      const from = at
+      json.spaced = false
+      const keyEnd = this.lenient ? json.skipString(at + 1) : json.skipPlainString(at + 1)
+      if (keyEnd < 0) return -1
+      at = json.skipColon(keyEnd)
+      if (at < 0) return -1
+      const child = node.find(view, from + 1, keyEnd - 1)
+      if (child === undefined) {
+        at = json.skipValue(at)
+        if (node.keep && at >= 0) this.kept.add(from, at, json.spaced)
+      } else at = this.take(child, from, keyEnd, at)
+      if (at < 0 || at >= json.end) return -1
+      byte = view.getUint8(at)
+      if (byte <= 32) {
+        at = json.skipSpace(at)
+        byte = view.getUint8(at)
+      }
+      if (byte === CLOSE_BRACE) return at + 1
+      if (byte !== COMMA) return -1
+      byte = view.getUint8(++at)
+      if (byte <= 32) {
+        at = json.skipSpace(at)
+        byte = view.getUint8(at)
+      }
+    }
+  }
+
+  /** The same for the elements of an array, which rules name by their index. */
+  private walkArray(node: MemberNode, position: number): number {
+    const json = this.json
+    const view = json.view
+    let at = json.skipSpace(position)
+    if (view.getUint8(at) === CLOSE_BRACKET) return at + 1
+    for (let index = 0; ; index++) {
+      const from = at
+      json.spaced = false
+      const child = node.byIndex.get(index)
+      if (child === undefined) {
+        at = json.skipValue(at)
+        if (node.keep && at >= 0) this.kept.add(from, at, json.spaced)
+      } else at = this.take(child, from, from, at)
+      if (at < 0) return -1
+      at = json.skipSpace(at)
+      if (at >= json.end) return -1
+      const byte = view.getUint8(at)
+      if (byte === CLOSE_BRACKET) return at + 1
+      if (byte !== COMMA) return -1
+      at = json.skipSpace(at + 1)
+    }
+  }
+
+  /** Handles the value at `position` of a member known by name, whose key stands at [from, keyEnd), quotes included. */
+  private take(child: MemberNode, from: number, keyEnd: number, position: number): number {
+    if (child.seen === this.scanNumber) return -1
+    child.seen = this.scanNumber
+    const json = this.json
+    const first = json.view.getUint8(position)
+    const capture = child.capture
+    let at: number
+    const isText = capture <= Capture.lastString ? capture !== Capture.none : capture === Capture.initialEventsEnd
+    if (isText && (first === QUOTE || capture !== Capture.initialEventsEnd)) {
+      if (first !== QUOTE) return -1
+      at = this.lenient ? json.skipString(position + 1) : json.skipPlainString(position + 1)
+    } else if (child.inner && (first === OPEN_BRACE || first === OPEN_BRACKET)) {
+      at = this.enter(child, first, from, keyEnd, position)
+      if (at < 0 || capture === Capture.none) return at
+      return this.report(capture, first, from, position, at) ? at : -1
+    } else at = json.skipValue(position)
+    if (at < 0) return -1
+    if (child.keep) this.kept.add(from, at, json.spaced)
+    return capture === Capture.none || this.report(capture, first, from, position, at) ? at : -1
+  }
+
+  private enter(child: MemberNode, first: number, from: number, keyEnd: number, position: number): number {
+    const json = this.json
+    this.kept.enter(from, keyEnd, first)
+    const at = first === OPEN_BRACE ? this.walkObject(child, position + 1) : this.walkArray(child, position + 1)
+    if (at >= 0 && !this.kept.leave() && child.keep && json.skipSpace(position + 1) === at - 1) {
+      this.kept.add(from, at, true)
+    }
+    return at
+  }
+
+  /** Notes where a reported member stands: its key from `from`, its value at [start, end). False when of a wrong type. */
+  private report(capture: number, first: number, from: number, start: number, end: number): boolean {
+    switch (capture) {
+      case Capture.name:
+        this.nameStart = start + 1
+        this.nameEnd = end - 1
+        return true
+      case Capture.namespace:
+        this.namespaceStart = start + 1
+        this.namespaceEnd = end - 1
+        return true
+      case Capture.uid:
+        this.uidStart = start + 1
+        this.uidEnd = end - 1
+        return true
+      case Capture.resourceVersion:
+        this.resourceVersionStart = start + 1
+        this.resourceVersionEnd = end - 1
+        return true
+      case Capture.apiVersion:
+        this.apiVersionStart = start + 1
+        this.apiVersionEnd = end - 1
+        return true
+      case Capture.kind:
+        this.kindStart = start + 1
+        this.kindEnd = end - 1
+        return true
+      case Capture.metadata:
+        this.hasMetadata = first === OPEN_BRACE
+        return this.hasMetadata
+      case Capture.ownerReferences:
+        this.ownerReferencesStart = start
+        this.ownerReferencesEnd = end
+        return first === OPEN_BRACKET
+      case Capture.managedFields:
+        this.managedFieldsStart = from
+        this.managedFieldsEnd = end
+        return true
+      default:
+        this.initialEventsEnd =
+          first === QUOTE && end - start === 6 && this.json.view.getInt32(start + 1, true) === TRUE
+        return true
+    }
+  }
+
+  /** Sets the span of managedFields from that of key and value: plus the comma behind it, or else the one before it. */
+  placeManagedFields(start: number, end: number): void {
+    const view = this.json.view
+    this.managedFieldsStart = start
+    this.managedFieldsEnd = end
+    const behind = this.json.skipSpace(end)
+    if (view.getUint8(behind) === COMMA) {
+      this.managedFieldsEnd = behind + 1
+      return
+    }
+    let before = start - 1
+    while (isWhiteSpace(view.getUint8(before))) before--
+    if (view.getUint8(before) === COMMA) this.managedFieldsStart = before
+  }
+}

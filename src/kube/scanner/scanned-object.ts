@@ -1,0 +1,32 @@
+/** What a scan finds in an object: positions in the buffer that was scanned, and the fingerprint. */
+
+/**
+ * All spans are [start, end); those of strings leave out the quotes and are the text in UTF-8, without escape sequences. A
+ * member that is absent has the span [0, 0). Reused: valid until the next scan.
+ */
+export interface ScannedObject {
+  readonly nameStart: number
+  readonly nameEnd: number
+  readonly namespaceStart: number
+  readonly namespaceEnd: number
+  readonly uidStart: number
+  readonly uidEnd: number
+  readonly resourceVersionStart: number
+  readonly resourceVersionEnd: number
+  /** Absent, like kind, in the items of a list of built-in types. */
+  readonly apiVersionStart: number
+  readonly apiVersionEnd: number
+  readonly kindStart: number
+  readonly kindEnd: number
+  /** The JSON array, brackets included. */
+  readonly ownerReferencesStart: number
+  readonly ownerReferencesEnd: number
+  /** Key, value and one neighbouring comma: what is left when this is cut out is valid JSON. */
+  readonly managedFieldsStart: number
+  readonly managedFieldsEnd: number
+  /** Whether the annotation that closes the initial events of a streaming list is there and says "true". */
+  readonly initialEventsEnd: boolean
+  /** Two signed 32-bit halves; both 0 for `detect: all`, which needs none. */
+  readonly fingerprintLow: number
+  readonly fingerprintHigh: number
+}

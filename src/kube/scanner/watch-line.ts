@@ -1,0 +1,129 @@
+/**
+ * Scans one line of a watch: what happened, where the object stands, and what {@link ObjectScanner} finds in it.
+ *
+ * Guaranteed when a scan answers true: the line is one valid JSON object with one known `type` and one `object`, in
+ * either order, whatever the white space and whatever other members. False means "ask the slow path". The object of an
+ * ERROR is a Status, which is for the caller to parse: rare, small, and read by people.
+ */
+
+import type { DetectRules } from "./detect-rules.ts"
+import { ObjectScanner } from "./object-scanner.ts"
+import { isWhiteSpace } from "./white-space.ts"
+
+const QUOTE = 34
+const COMMA = 44
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** What a watch line says. ADDED and MODIFIED differ only in what the server thinks the watcher knows. */
+export const WatchEventType = { unknown: 0, added: 1, modified: 2, deleted: 3, bookmark: 4, error: 5 } as const
+export type WatchEventType = (typeof WatchEventType)[keyof typeof WatchEventType]
+
+const typeNames = new Map<string, WatchEventType>([
+  ["ADDED", WatchEventType.added],
+  ["MODIFIED", WatchEventType.modified],
+  ["DELETED", WatchEventType.deleted],
+  ["BOOKMARK", WatchEventType.bookmark],
+  ["ERROR", WatchEventType.error],
+])
+
+/** The code of a `type` as the API spells it; `unknown` for every other text. */
+export const watchEventTypeOf = (name: string): WatchEventType => typeNames.get(name) ?? WatchEventType.unknown
+
+const spelledTypes: ReadonlyArray<SpelledType> = [...typeNames].map(([name, type]) => ({
+  bytes: Buffer.from(name),
+  type,
+}))
+
+interface SpelledType {
+  readonly bytes: Buffer
+  readonly type: WatchEventType
+}
+
+/** `type` and `object` as little-endian words: the first four bytes, and the last four of the longer key. */
+const TYPE = 0x65707974
+const OBJE = 0x656a626f
+const JECT = 0x7463656a
+
+/** Reused for every line of one kind; the fields are the result, undefined after a false. */
+export class WatchLineScanner {
+  /** Never `unknown` after a true. */
+  type: WatchEventType = WatchEventType.unknown
+  /** The object's bytes [start, end) in the scanned buffer, braces included. */
+  objectStart = 0
+  objectEnd = 0
+  /** What was found in the object; meaningless when the type is ERROR. */
+  readonly object: ObjectScanner
+
+  constructor(rules: DetectRules) {
+    this.object = new ObjectScanner(rules)
+  }
+
+  /** Scans the line that is all of [start, end), white space around it allowed, with or without its line feed. */
+  scan(bytes: Buffer, start: number, end: number): boolean {
+    const json = this.object.json
+    this.type = WatchEventType.unknown
+    this.objectStart = this.objectEnd = 0
+    let last = end
+    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
+    if (start < 0 || last <= start || !json.load(bytes, last)) return false
+    const view = json.view
+    let at = json.skipSpace(start)
+    if (view.getUint8(at) !== OPEN_BRACE) return false
+    let understood = true
+    do {
+      at = json.skipSpace(at + 1)
+      if (view.getUint8(at) !== QUOTE) return false
+      const key = at + 1
+      const keyEnd = json.skipPlainString(key)
+      if (keyEnd < 0) return false
+      at = json.skipColon(keyEnd)
+      if (at < 0) return false
+      const length = keyEnd - 1 - key
+      const word = length >= 4 ? view.getInt32(key, true) : 0
+      if (length === 4 && word === TYPE) {
+        if (this.type !== WatchEventType.unknown || view.getUint8(at) !== QUOTE) return false
+        const valueEnd = json.skipPlainString(at + 1)
+        if (valueEnd < 0) return false
+        this.type = this.readType(bytes, at + 1, valueEnd - 1)
+        if (this.type === WatchEventType.unknown) return false
+        at = valueEnd
+      } else if (length === 6 && word === OBJE && view.getInt32(key + 2, true) === JECT) {
+        if (this.objectEnd !== 0 || view.getUint8(at) !== OPEN_BRACE) return false
+        this.objectStart = at
+        let behind = this.object.scanAt(at)
+        if (behind < 0) {
+          // A Status need not look like an object; the type may come later.
+          understood = false
+          behind = json.skipValue(at)
+          if (behind < 0) return false
+        }
+        this.objectEnd = at = behind
+      } else {
+        at = json.skipValue(at)
+        if (at < 0) return false
+      }
+      at = json.skipSpace(at)
+      if (at >= last) return false
+    } while (view.getUint8(at) === COMMA)
+    return (
+      view.getUint8(at) === CLOSE_BRACE &&
+      at === last - 1 &&
+      this.objectEnd !== 0 &&
+      this.type !== WatchEventType.unknown &&
+      (understood || this.type === WatchEventType.error)
+    )
+  }
+
+  private readType(bytes: Buffer, start: number, end: number): WatchEventType {
+    for (let index = 0; index < spelledTypes.length; index++) {
+      const candidate = spelledTypes[index] as SpelledType
+      const name = candidate.bytes
+      if (name.length !== end - start) continue
+      let same = 0
+      while (same < name.length && bytes[start + same] === name[same]) same++
+      if (same === name.length) return candidate.type
+    }
+    return WatchEventType.unknown
+  }
+}

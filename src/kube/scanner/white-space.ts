@@ -1,0 +1,34 @@
+/** White space between JSON tokens, which servers and proxies add at will and which must not look like a change. */
+
+/** The four characters of RFC 8259. */
+export const isWhiteSpace = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
+
+/**
+ * Copies valid JSON from [start, end) of `source` to `target` from `offset` on, leaving out the white space outside
+ * strings and nothing else.
+ *
+ * @param target has room for `end - start` bytes behind `offset`
+ * @returns the position in `target` behind the last byte written
+ */
+export const copyWithoutWhiteSpace = (
+  source: Uint8Array,
+  start: number,
+  end: number,
+  target: Uint8Array,
+  offset: number,
+): number => {
+  let to = offset
+  let inString = false
+  for (let from = start; from < end; from++) {
+    const byte = source[from] as number
+    if (inString) {
+      target[to++] = byte
+      if (byte === 92) target[to++] = source[++from] as number
+      else if (byte === 34) inString = false
+    } else if (!isWhiteSpace(byte)) {
+      target[to++] = byte
+      inString = byte === 34
+    }
+  }
+  return to
+}

@@ -1,0 +1,167 @@
+/**
+ * What an API server (or something in front of it) says when it refuses: one shape for Status bodies, in-stream ERROR
+ * objects, and the text or HTML that proxies and gateways answer with.
+ *
+ * Pure; never throws, whatever the bytes are.
+ */
+
+/** One entry of `details.causes`. */
+export interface ApiStatusCause {
+  /** `ResourceVersionTooLarge`, `FieldValueInvalid`, …; the empty string if the server left it out. */
+  readonly reason: string
+  readonly message?: string
+  /** The field meant, such as `sendInitialEvents`. */
+  readonly field?: string
+}
+
+export interface ApiStatus {
+  /** HTTP status code. In-stream objects without one get that of their reason, else 500. */
+  readonly code: number
+  /** Kubernetes' word for it (`Expired`, `Forbidden`, …); derived from the code if the body has none; possibly empty. */
+  readonly reason: string
+  /** One line for people, at most 500 characters; never empty. */
+  readonly message: string
+  readonly causes: ReadonlyArray<ApiStatusCause>
+  /** Seconds to wait before asking again: from the body or the `Retry-After` header. */
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** apimachinery's `StatusReason` constants for the codes that an API server answers a read with. */
+const reasons: ReadonlyArray<readonly [code: number, reason: string]> = [
+  [400, "BadRequest"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [405, "MethodNotAllowed"],
+  [406, "NotAcceptable"],
+  [409, "Conflict"],
+  // Also "Gone", which is what the HTTP status alone would mean; 410 from an API server is nearly always this.
+  [410, "Expired"],
+  [413, "RequestEntityTooLarge"],
+  [415, "UnsupportedMediaType"],
+  [422, "Invalid"],
+  [429, "TooManyRequests"],
+  [500, "InternalError"],
+  [503, "ServiceUnavailable"],
+  [504, "Timeout"],
+]
+const reasonOfCode = new Map(reasons)
+const codeOfReason = new Map([...reasons.map(([code, reason]) => [reason, code] as const), ["Gone", 410] as const])
+
+const maximumMessage = 500
+/** A day: more is a mistake of the server, and would look like a recorder that hangs. */
+const maximumRetryAfterSeconds = 86_400
+
+/**
+ * Reads a parsed Status object, as it stands in an ERROR event of a watch. Answers `undefined` if it is none.
+ * `httpCode` is used when the object has no valid code of its own.
+ */
+export const readStatusObject = (value: unknown, httpCode?: number): ApiStatus | undefined => {
+  const status = record(value)
+  if (status?.kind !== "Status") return undefined
+  const details = record(status.details)
+  const ownReason = text(status.reason)
+  const code = httpStatus(status.code) ?? httpCode ?? codeOfReason.get(ownReason) ?? 500
+  const reason = ownReason !== "" ? ownReason : (reasonOfCode.get(code) ?? "")
+  const causes = Array.isArray(details?.causes) ? details.causes.flatMap(readCause) : []
+  return {
+    code,
+    reason,
+    message: oneLine(text(status.message)) || reason || `HTTP status ${code}`,
+    causes,
+    retryAfterSeconds: seconds(details?.retryAfterSeconds),
+  }
+}
+
+/** Reads the JSON of a Status; `undefined` if it is not one. */
+export const readStatus = (body: Uint8Array | string, httpCode?: number): ApiStatus | undefined => {
+  const value = parseJson(
+    typeof body === "string" ? body : Buffer.from(body.buffer, body.byteOffset, body.length).toString(),
+  )
+  return value === undefined ? undefined : readStatusObject(value, httpCode)
+}
+
+/**
+ * The status of an HTTP answer that is not what was asked for. The body may be anything; what a proxy wrote becomes
+ * the message, without its markup. `headers` have lower-case names.
+ */
+export const statusOfResponse = (
+  httpCode: number,
+  headers: ReadonlyMap<string, string>,
+  body: Uint8Array | string,
+): ApiStatus => {
+  const retryAfter = readRetryAfter(headers.get("retry-after"), headers.get("date"))
+  const status = readStatus(body, httpCode)
+  if (status !== undefined) return { ...status, retryAfterSeconds: status.retryAfterSeconds ?? retryAfter }
+  // Only the beginning is decoded: the message needs no more, and an error page may be large.
+  const beginning = typeof body === "string" ? body.slice(0, 8192) : Buffer.from(body.subarray(0, 8192)).toString()
+  const reason = reasonOfCode.get(httpCode) ?? ""
+  const said = oneLine(withoutMarkup(beginning))
+  return {
+    code: httpCode,
+    reason,
+    message: said === "" ? `HTTP status ${httpCode}${reason === "" ? "" : ` (${reason})`}` : said,
+    causes: [],
+    retryAfterSeconds: retryAfter,
+  }
+}
+
+const parseJson = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    // Not JSON is an answer here, as good as any other; only SyntaxError is thrown.
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const httpStatus = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isInteger(value) && value >= 100 && value <= 599 ? value : undefined
+
+const seconds = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) && value > 0
+    ? Math.min(Math.ceil(value), maximumRetryAfterSeconds)
+    : undefined
+
+const readCause = (value: unknown): ReadonlyArray<ApiStatusCause> => {
+  const cause = record(value)
+  if (cause === undefined) return []
+  const message = text(cause.message)
+  const field = text(cause.field)
+  return [
+    {
+      reason: text(cause.reason),
+      ...(message === "" ? {} : { message: oneLine(message) }),
+      ...(field === "" ? {} : { field }),
+    },
+  ]
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date; the date counts from the server's own clock, not from ours. */
+const readRetryAfter = (value: string | undefined, date: string | undefined): number | undefined => {
+  if (value === undefined) return undefined
+  if (/^\d+$/.test(value)) return seconds(Number(value))
+  const wait = (Date.parse(value) - Date.parse(date ?? "")) / 1000
+  return seconds(wait)
+}
+
+const withoutMarkup = (body: string): string =>
+  /<\w/.test(body)
+    ? body
+        .replace(/<(script|style|head)\b[\s\S]*?<\/\1\s*>/gi, (block) => /<title[^>]*>([^<]*)/i.exec(block)?.[1] ?? " ")
+        .replace(/<[^>]*>/g, " ")
+        .replace(/&nbsp;/g, " ")
+    : body
+
+/** Control characters would reach terminals through log lines. */
+const oneLine = (message: string): string => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  const line = message.replace(/[\s\x00-\x1f\x7f-\x9f]+/g, " ").trim()
+  return line.length > maximumMessage ? `${line.slice(0, maximumMessage - 1)}…` : line
+}

@@ -1,0 +1,7 @@
+/** The time that the watch protocol needs; any clock with these methods fits. */
+export interface WatchClock {
+  /** Monotonic ms. */
+  monotonicMs(): number
+  /** Calls `action` once after `delayMs`, unless cancelled before. */
+  after(delayMs: number, action: () => void): { cancel(): void }
+}

@@ -1,0 +1,73 @@
+/**
+ * The one-off questions around a watch, over HTTP: is the kind installed, and at which version is the server.
+ */
+import { discover, resourcePath } from "../discovery.ts"
+import type { GroupVersionKind } from "../gvk.ts"
+import type { HttpClient } from "../http/http-client.ts"
+import { describeFailure, requestOnce } from "../http/request-once.ts"
+import { type ApiStatus, statusOfResponse } from "../status.ts"
+import type { Input } from "./protocol.ts"
+import { probePath, type Selection } from "./request.ts"
+import type { Enquiries } from "./session.ts"
+
+/** UID of this namespace is the nearest thing to an identity that a cluster has. */
+const clusterIdentityPath = "/api/v1/namespaces/kube-system"
+
+export class HttpEnquiries implements Enquiries {
+  readonly #client: HttpClient
+  readonly #gvk: GroupVersionKind
+  readonly #namespace: string | undefined
+
+  /** `namespace`: ask only within it, so that a Role suffices. */
+  constructor(client: HttpClient, gvk: GroupVersionKind, namespace: string | undefined) {
+    this.#client = client
+    this.#gvk = gvk
+    this.#namespace = namespace
+  }
+
+  async discover(found: (path: string) => void): Promise<Input> {
+    const outcome = await discover(this.#client, this.#gvk)
+    if (outcome.tag === "absent") return { type: "not-installed" }
+    if (outcome.tag === "unreachable") return { type: "discovery-failed", status: unreachable(outcome.detail) }
+    if (outcome.tag === "failed") return { type: "discovery-failed", status: outcome.status }
+    found(resourcePath(outcome.resource, this.#namespace))
+    return { type: "discovered" }
+  }
+
+  async probe(selection: Selection): Promise<Input> {
+    const list = await requestOnce(this.#client, probePath(selection))
+    if (list.tag !== "response") return { type: "probe-failed", status: unreachable(describeFailure(list)) }
+    if (list.status !== 200) return { type: "probe-failed", status: statusOfResponse(list.status, list.headers, list.body) }
+    const version = metadataOf(list.body)?.resourceVersion
+    if (version === undefined) {
+      return { type: "probe-failed", status: unreachable("the answer to a list has no metadata.resourceVersion") }
+    }
+    return { type: "probed", version, clusterUid: await clusterUid(this.#client) }
+  }
+}
+
+/** UID of namespace kube-system; `undefined` where reading it is not permitted: versions alone must do then. */
+export const clusterUid = async (client: HttpClient): Promise<string | undefined> => {
+  const answer = await requestOnce(client, clusterIdentityPath)
+  return answer.tag === "response" && answer.status === 200 ? metadataOf(answer.body)?.uid : undefined
+}
+
+const metadataOf = (body: Buffer): { readonly resourceVersion?: string; readonly uid?: string } | undefined => {
+  try {
+    const parsed: unknown = JSON.parse(body.toString("utf8"))
+    const metadata = (parsed as { metadata?: unknown } | null)?.metadata
+    return typeof metadata === "object" && metadata !== null ? metadata : undefined
+  } catch {
+    // Not JSON is the same as an answer without metadata: the caller reports it as such.
+    return undefined
+  }
+}
+
+/** A failure below HTTP, in the shape of a Status with code 0. */
+const unreachable = (message: string): ApiStatus => ({
+  code: 0,
+  reason: "Unreachable",
+  message,
+  causes: [],
+  retryAfterSeconds: undefined,
+})

@@ -1,0 +1,59 @@
+/**
+ * The numbers of the watch protocol, each with its derivation. Tests shorten them; production leaves them alone except for
+ * the watch life, which the configuration may change.
+ */
+export interface WatchPolicy {
+  /**
+   * `timeoutSeconds` of a watch is uniform in this range, in s. client-go's 5–10 min: long enough to be cheap, short enough
+   * that a watch the server has forgotten (kubernetes/kubernetes#102464) is replaced, random so that clients do not
+   * reconnect together.
+   */
+  readonly watchLifeSeconds: readonly [minimum: number, maximum: number]
+  /** s before the end of a watch's life at which its successor is opened, so that no time passes unwatched (fabric8#8111). */
+  readonly overlapSeconds: number
+  /** Items per page of a fallback list; client-go's and kube-rs's 500. */
+  readonly pageSize: number
+  /** ms without any event after which a streaming list without its end bookmark is given up: the server does not know the parameter. */
+  readonly streamingListSilenceMs: number
+  /** Bookmarks come about once a minute; this many intervals without a byte is a dead stream (rule 7). */
+  readonly bookmarkIntervals: number
+  /** ms beyond the watch's life after which a stream without bookmarks is dead (rule 7). */
+  readonly lifeMarginMs: number
+  /** ms a request may take until its response head. Proxies may hold the head back until the first event, so it counts only for lists and probes. */
+  readonly responseMs: number
+  /** Back-off between failed tries: client-go's 800 ms → 30 s, doubling, jitter 1, forgotten after 2 min of quiet. */
+  readonly backOff: {
+    readonly initialMs: number
+    readonly maximumMs: number
+    readonly factor: number
+    readonly jitter: number
+    readonly resetAfterMs: number
+  }
+  /** A watch that ended sooner than this, in ms, without an event is an error (client-go's VeryShortWatchError). */
+  readonly veryShortWatchMs: number
+  /** This many relists of one kind within `relistWindowMs`: alarm, and `relistPauseMs` before the next (rule 9). */
+  readonly relistLimit: number
+  readonly relistWindowMs: number
+  readonly relistPauseMs: number
+  /** ms between looks for a kind that is not installed: as often as `kubectl` users expect a new CRD to be noticed. */
+  readonly absentPollMs: number
+  /** ms between tries while permission is missing: a person has to grant it. */
+  readonly forbiddenRetryMs: number
+}
+
+export const defaultWatchPolicy: WatchPolicy = {
+  watchLifeSeconds: [300, 600],
+  overlapSeconds: 5,
+  pageSize: 500,
+  streamingListSilenceMs: 30_000,
+  bookmarkIntervals: 2.5,
+  lifeMarginMs: 15_000,
+  responseMs: 60_000,
+  backOff: { initialMs: 800, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 120_000 },
+  veryShortWatchMs: 1000,
+  relistLimit: 3,
+  relistWindowMs: 60_000,
+  relistPauseMs: 30_000,
+  absentPollMs: 10_000,
+  forbiddenRetryMs: 30_000,
+}

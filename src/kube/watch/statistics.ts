@@ -1,0 +1,31 @@
+/** Counters of one watch session since it started; plain numbers, read by metrics. */
+export interface WatchStatistics {
+  /** Objects handed to the recorder, from lists and watches. */
+  objects: number
+  /** Events dropped because their version was delivered before (overlap, resume). */
+  repeated: number
+  /** Lines that the fast scanner handed to JSON.parse. */
+  slowLines: number
+  malformedLines: number
+  /** Lists begun after the first. */
+  relists: number
+  /** Watches opened, successors included. */
+  watches: number
+  bookmarks: number
+  /** Body bytes read. */
+  bytes: number
+  /** ms by which the server's clock (`Date` header, whole seconds) is ahead of ours at the last answer. */
+  clockSkewMs: number
+}
+
+export const noStatistics = (): WatchStatistics => ({
+  objects: 0,
+  repeated: 0,
+  slowLines: 0,
+  malformedLines: 0,
+  relists: 0,
+  watches: 0,
+  bookmarks: 0,
+  bytes: 0,
+  clockSkewMs: 0,
+})

@@ -1,0 +1,259 @@
+/**
+ * Runs one life of an actor in the current thread: boots the body, attaches links as they are made, answers control
+ * calls, and stops in order (close the scope, drain the outboxes, say so).
+ *
+ * The same code runs in a worker and, for tests of logic, in the test's own thread with its clock.
+ */
+import type { MessagePort } from "node:worker_threads"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { ActorBody, ActorContext, ActorDefinition } from "./actor.ts"
+import type { Clock } from "./clock.ts"
+import { type ControlInterface, exposeControl } from "./control.ts"
+import { Inbox, type InboxHandler, type InboxMetrics } from "./inbox.ts"
+import { Outbox, type OutboxMetrics } from "./outbox.ts"
+
+/** From the supervisor to the host. */
+export type HostCommand =
+  | {
+      readonly type: "boot"
+      readonly name: string
+      readonly incarnation: number
+      readonly config: unknown
+      readonly control: MessagePort
+    }
+  | { readonly type: "attach-outbox"; readonly mailbox: string; readonly port: MessagePort }
+  | {
+      readonly type: "attach-inbox"
+      readonly mailbox: string
+      readonly sender: string
+      readonly incarnation: number
+      readonly port: MessagePort
+    }
+  | { readonly type: "metrics" }
+  | { readonly type: "stop"; readonly drainMs: number }
+
+/**
+ * From the host to the supervisor. A crash is `refused` when the body failed with an error of its own at start (a directory in
+ * use), as opposed to a defect.
+ */
+export type HostEvent =
+  | { readonly type: "running" }
+  | { readonly type: "report"; readonly report: unknown }
+  | { readonly type: "metrics"; readonly metrics: ActorMetrics }
+  | { readonly type: "crashed"; readonly reason: string; readonly refused: boolean }
+  | { readonly type: "stopped"; readonly drained: boolean }
+
+/** Gauges and counters of one actor's life. */
+export interface ActorMetrics {
+  /** Bytes of the thread's JavaScript heap in use. */
+  readonly heapUsedBytes: number
+  readonly outboxes: Readonly<Record<string, OutboxMetrics>>
+  readonly inboxes: Readonly<Record<string, InboxMetrics>>
+}
+
+/** How the host speaks to its supervisor: a worker's parent port, or a channel in tests. */
+export interface HostChannel {
+  post(event: HostEvent): void
+  /** The life is over after a crash: a worker exits, a local host falls silent. */
+  end(): void
+}
+
+type AttachInbox = Extract<HostCommand, { readonly type: "attach-inbox" }>
+
+export class ActorHost<Config, Control extends ControlInterface, Report> {
+  readonly #definition: ActorDefinition<Config, Control, Report>
+  readonly #body: ActorBody<Config, Control, Report>
+  readonly #channel: HostChannel
+  readonly #clock: Clock
+  readonly #scope = Effect.runSync(Scope.make())
+  readonly #outboxes = new Map<string, Outbox>()
+  readonly #inboxes = new Map<string, Inbox>()
+  /** Links made before the body asked for the mailbox: one port per outbox, any number per inbox. */
+  readonly #earlyOutboxes = new Map<string, MessagePort>()
+  readonly #earlyInboxes = new Map<string, Array<AttachInbox>>()
+  readonly #boot = new AbortController()
+  #booted: Promise<void> = Promise.resolve()
+  #incarnation = 0
+  #control: MessagePort | undefined
+  #stopping = false
+  #ended = false
+
+  constructor(
+    definition: ActorDefinition<Config, Control, Report>,
+    body: ActorBody<Config, Control, Report>,
+    channel: HostChannel,
+    clock: Clock,
+  ) {
+    this.#definition = definition
+    this.#body = body
+    this.#channel = channel
+    this.#clock = clock
+  }
+
+  receive(command: HostCommand): void {
+    if (this.#ended) return
+    switch (command.type) {
+      case "boot":
+        this.#start(command)
+        return
+      case "attach-outbox":
+        this.#attachOutbox(command.mailbox, command.port)
+        return
+      case "attach-inbox":
+        this.#attachInbox(command)
+        return
+      case "metrics":
+        this.#channel.post({ type: "metrics", metrics: this.#metrics() })
+        return
+      case "stop":
+        void this.#stop(command.drainMs)
+        return
+    }
+  }
+
+  /** Ends this life at once, as a killed thread would: nothing is drained, no finalizer runs. For local hosts. */
+  kill(): void {
+    this.#ended = true
+    this.#closePorts()
+  }
+
+  #start(command: Extract<HostCommand, { type: "boot" }>): void {
+    this.#incarnation = command.incarnation
+    this.#control = command.control
+    const context: ActorContext<Config, Report> = {
+      name: command.name,
+      incarnation: command.incarnation,
+      config: command.config as Config,
+      clock: this.#clock,
+      outbox: (mailbox, options) => this.#outbox(mailbox, options),
+      inbox: (mailbox, handler) => this.#inbox(mailbox, handler),
+      report: (report) => {
+        if (!this.#ended) this.#channel.post({ type: "report", report })
+      },
+      crash: (cause) => this.#crash(cause),
+    }
+    const started = Effect.suspend(() => this.#body(context)).pipe(Effect.provideService(Scope.Scope, this.#scope))
+    this.#booted = Effect.runPromiseExit(started, { signal: this.#boot.signal })
+      .then((exit) => {
+        if (this.#ended) return
+        if (Exit.isSuccess(exit)) {
+          exposeControl(this.#definition.control, exit.value, command.control)
+          this.#channel.post({ type: "running" })
+        } else if (!(this.#stopping && Cause.hasInterruptsOnly(exit.cause))) {
+          this.#crash(Cause.squash(exit.cause), Cause.hasFails(exit.cause))
+        }
+      })
+      .catch((cause: unknown) => this.#crash(cause))
+  }
+
+  #outbox(mailbox: string, options?: { readonly windowBytes?: number; readonly bufferBytes?: number }): Outbox {
+    let outbox = this.#outboxes.get(mailbox)
+    if (outbox === undefined) {
+      outbox = new Outbox(mailbox, this.#incarnation, { ...options, now: () => this.#clock.monotonicMs() })
+      this.#outboxes.set(mailbox, outbox)
+      const early = this.#earlyOutboxes.get(mailbox)
+      this.#earlyOutboxes.delete(mailbox)
+      if (early !== undefined) outbox.attach(early)
+    }
+    return outbox
+  }
+
+  #attachOutbox(mailbox: string, port: MessagePort): void {
+    const outbox = this.#outboxes.get(mailbox)
+    if (outbox !== undefined) {
+      outbox.attach(port)
+      return
+    }
+    // Not made here: only the body knows its window.
+    this.#earlyOutboxes.get(mailbox)?.close()
+    this.#earlyOutboxes.set(mailbox, port)
+  }
+
+  #inbox(mailbox: string, handler: InboxHandler): Inbox {
+    if (this.#inboxes.has(mailbox)) throw new Error(`mailbox ${mailbox} has an inbox already`)
+    const inbox = new Inbox(mailbox, handler, (error) => this.#crash(error))
+    this.#inboxes.set(mailbox, inbox)
+    // After the body's synchronous part, so that it has stored the inbox before frames arrive.
+    queueMicrotask(() => {
+      const early = this.#earlyInboxes.get(mailbox) ?? []
+      this.#earlyInboxes.delete(mailbox)
+      for (const command of early) this.#attachInbox(command)
+    })
+    return inbox
+  }
+
+  #attachInbox(command: AttachInbox): void {
+    const { mailbox, sender, incarnation, port } = command
+    const inbox = this.#inboxes.get(mailbox)
+    const early = this.#earlyInboxes.get(mailbox)
+    if (this.#ended) port.close()
+    else if (early !== undefined) early.push(command)
+    else if (inbox === undefined) this.#earlyInboxes.set(mailbox, [command])
+    else {
+      try {
+        inbox.attach(sender, incarnation, port)
+      } catch (cause) {
+        this.#crash(cause)
+      }
+    }
+  }
+
+  #metrics(): ActorMetrics {
+    const outboxes: Record<string, OutboxMetrics> = {}
+    for (const [mailbox, outbox] of this.#outboxes) outboxes[mailbox] = outbox.metrics()
+    const inboxes: Record<string, InboxMetrics> = {}
+    for (const [mailbox, inbox] of this.#inboxes) inboxes[mailbox] = inbox.metrics()
+    return { heapUsedBytes: process.memoryUsage().heapUsed, outboxes, inboxes }
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    this.#stopping = true
+    this.#boot.abort()
+    await this.#booted
+    if (this.#ended) return
+    const closed = await Effect.runPromiseExit(Scope.close(this.#scope, Exit.void))
+    if (Exit.isFailure(closed)) return this.#crash(Cause.squash(closed.cause))
+    const drained = await this.#drain(drainMs)
+    if (this.#ended) return
+    this.#ended = true
+    this.#closePorts()
+    this.#channel.post({ type: "stopped", drained })
+    this.#channel.end()
+  }
+
+  /** True if every outbox was acknowledged within `drainMs`. */
+  #drain(drainMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(drainMs, () => resolve(false))
+      Promise.all([...this.#outboxes.values()].map((outbox) => outbox.flushed())).then(() => {
+        timer.cancel()
+        resolve(true)
+      })
+    })
+  }
+
+  #crash(cause: unknown, refused = false): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#channel.post({ type: "crashed", reason: describe(cause), refused })
+    this.#closePorts()
+    this.#channel.end()
+  }
+
+  #closePorts(): void {
+    for (const outbox of this.#outboxes.values()) outbox.detach()
+    for (const inbox of this.#inboxes.values()) inbox.close()
+    for (const port of this.#earlyOutboxes.values()) port.close()
+    for (const { port } of [...this.#earlyInboxes.values()].flat()) port.close()
+    this.#control?.close()
+  }
+}
+
+/** A stack is kept for defects; a tagged error says what it means in its message. */
+const describe = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  return "_tag" in cause ? `${String(cause._tag)}: ${cause.message}` : (cause.stack ?? cause.message)
+}

@@ -1,0 +1,58 @@
+/**
+ * What an actor is: a name for its role, mailboxes it sends to and receives from, a control interface, and a body.
+ *
+ * The body is an Effect that acquires what the actor owns within a scope and answers the control handlers. The actor
+ * then lives until it is stopped (its scope is closed, its outboxes drain) or crashes (the thread ends, nothing is
+ * drained). Whoever needs state to survive a crash keeps it with someone else.
+ */
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Clock } from "./clock.ts"
+import type { ControlHandlers, ControlInterface } from "./control.ts"
+import type { InboxHandler } from "./inbox.ts"
+import type { Inbox } from "./inbox.ts"
+import type { Outbox } from "./outbox.ts"
+
+/**
+ * The static description of a kind of actor, shared by the thread that spawns it and the thread that runs it.
+ * `Config` and `Report` are plain data (structured clone).
+ */
+export interface ActorDefinition<Config, Control extends ControlInterface, Report> {
+  /** The role, `watcher` or `store`: names the worker entry point and the metrics label. */
+  readonly role: string
+  readonly control: Control
+  /** Only for types: what the body reports. */
+  readonly "~report"?: Report
+  readonly "~config"?: Config
+}
+
+/** What a body gets. */
+export interface ActorContext<Config, Report> {
+  /** Unique in the system: `watcher apps/v1.Deployment`. */
+  readonly name: string
+  /** Rises with each life of this name. */
+  readonly incarnation: number
+  readonly config: Config
+  readonly clock: Clock
+  /** The outbox of that mailbox; frames wait in it until a receiver is linked. */
+  outbox(mailbox: string, options?: { readonly windowBytes?: number; readonly bufferBytes?: number }): Outbox
+  /** The inbox of that mailbox. Call it once per mailbox, before the body's effect completes. */
+  inbox(mailbox: string, handler: InboxHandler): Inbox
+  /** Tells the supervisor something, one way; for rare things such as a change of state. */
+  report(report: Report): void
+  /** Crashes this actor: the thread ends, the supervisor restarts it. For failures met outside an Effect. */
+  crash(cause: unknown): void
+}
+
+/** What runs in the actor's thread. An error or defect before or after the handlers are answered is a crash. */
+export type ActorBody<Config, Control extends ControlInterface, Report> = (
+  context: ActorContext<Config, Report>,
+) => Effect.Effect<ControlHandlers<Control>, unknown, Scope.Scope>
+
+/** Memory limits of a role in MiB, as `resourceLimits` of a worker; see `docs/reference/actors.md` for measured values. */
+export interface MemoryLimits {
+  /** Old generation: what the role may keep. Beyond it the thread is ended by V8 and the actor restarts. */
+  readonly oldGenerationMb: number
+  /** Young generation. Small ones are a large lever: 1 MiB semi-spaces took a prototype from 330 to 217 MB at no CPU cost. */
+  readonly youngGenerationMb: number
+}

@@ -1,0 +1,43 @@
+/**
+ * Time as a capability. Production uses {@link systemClock}; tests drive a clock of their own, so none waits for a
+ * wall clock.
+ */
+
+/** A timer that can be called off; calling off one that has fired does nothing. */
+export interface Timer {
+  cancel(): void
+}
+
+export interface Clock {
+  /**
+   * Wall clock in µs since the Unix epoch (an integer below 2^53): `Date.now()` for the milliseconds, the monotonic
+   * clock for the microseconds since that millisecond began to be observed. Can step back when the machine's clock is set.
+   */
+  wallMicros(): number
+  /** Monotonic ms, for durations and deadlines. */
+  monotonicMs(): number
+  /** Calls `action` once after `delayMs`. */
+  after(delayMs: number, action: () => void): Timer
+}
+
+let observedMs = 0
+let observedAt = 0
+
+/** The machine's clocks. Timers keep the process alive until cancelled. */
+export const systemClock: Clock = {
+  wallMicros() {
+    const now = Date.now()
+    const monotonic = performance.now()
+    if (now !== observedMs) {
+      observedMs = now
+      observedAt = monotonic
+    }
+    // The fraction saturates below 1 ms: the next millisecond is Date.now()'s to announce.
+    return now * 1000 + Math.min(999, Math.floor((monotonic - observedAt) * 1000))
+  },
+  monotonicMs: () => performance.now(),
+  after(delayMs, action) {
+    const handle = setTimeout(action, delayMs)
+    return { cancel: () => clearTimeout(handle) }
+  },
+}

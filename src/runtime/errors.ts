@@ -1,0 +1,65 @@
+/**
+ * Every way in which the runtime itself fails. Errors of what actors do belong to the actors; these are about threads,
+ * mailboxes and calls. All are Schema errors, so that they keep their tag across a thread boundary.
+ */
+import * as Schema from "effect/Schema"
+
+/** The actor's thread ended (crash, kill, shutdown) before it answered. The call may or may not have taken effect. */
+export class ActorGone extends Schema.TaggedError<ActorGone>()("ActorGone", {
+  actor: Schema.String,
+  /** What ended the thread, in words. */
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `actor ${this.actor} is gone: ${this.reason}`
+  }
+}
+
+/** The actor did not answer a control call in time. It may still be working on it. */
+export class CallDeadlineExceeded extends Schema.TaggedError<CallDeadlineExceeded>()("CallDeadlineExceeded", {
+  actor: Schema.String,
+  method: Schema.String,
+  /** ms that were granted. */
+  deadline: Schema.Number,
+}) {
+  override get message(): string {
+    return `actor ${this.actor} did not answer ${this.method} within ${this.deadline} ms`
+  }
+}
+
+/** A defect inside the actor while it answered: a bug, not a domain error. Carries the text, since stacks do not cross. */
+export class CallDefect extends Schema.TaggedError<CallDefect>()("CallDefect", {
+  actor: Schema.String,
+  method: Schema.String,
+  description: Schema.String,
+}) {
+  override get message(): string {
+    return `actor ${this.actor} failed unexpectedly in ${this.method}: ${this.description}`
+  }
+}
+
+/** An actor was not started again: it crashed too often, or its start was refused for good. */
+export class ActorGaveUp extends Schema.TaggedError<ActorGaveUp>()("ActorGaveUp", {
+  actor: Schema.String,
+  /** Crashes within `windowMs`. */
+  crashes: Schema.Number,
+  windowMs: Schema.Number,
+  lastReason: Schema.String,
+}) {
+  override get message(): string {
+    return `actor ${this.actor} crashed ${this.crashes} times within ${this.windowMs / 1000} s and is stopped; last: ${this.lastReason}`
+  }
+}
+
+/** A mailbox broke its own rules: a frame number was skipped, or an envelope could not be read. Always a bug. */
+export class MailboxProtocolError extends Schema.TaggedError<MailboxProtocolError>()("MailboxProtocolError", {
+  mailbox: Schema.String,
+  sender: Schema.String,
+  description: Schema.String,
+}) {
+  override get message(): string {
+    return `mailbox ${this.mailbox} from ${this.sender}: ${this.description}`
+  }
+}
+
+export type CallError = ActorGone | CallDeadlineExceeded | CallDefect

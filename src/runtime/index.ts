@@ -1,0 +1,53 @@
+/**
+ * Actors on worker threads: each owns its state, runs in a thread of its own, sends frames of bytes to others through
+ * mailboxes, answers typed calls, and is started again when it crashes.
+ *
+ * ```ts
+ * const system = new ActorSystem()
+ * const sink = system.spawn({ definition: sinkDefinition, name: "sink", start: workerThread(entry, limits), … })
+ * const source = system.spawn({ definition: sourceDefinition, name: "source", start: workerThread(entry, limits), … })
+ * system.link("numbers", source, sink)
+ * await Effect.runPromise(sink.running())
+ * const total = await Effect.runPromise(sink.call("total", undefined))
+ * await system.stop()
+ * ```
+ *
+ * Guaranteed: a frame is kept by its sender until the receiver acknowledges it, and is delivered again to each new life of
+ * the receiver, in order; a receiver that commits a frame's number with its effect takes every frame exactly once. What
+ * is unacknowledged is bounded by bytes. Every call settles: by its answer, its deadline or the end of the thread. Stopping
+ * takes senders before their receivers and is bounded in time.
+ *
+ * Not guaranteed: that a call which failed with `ActorGone` or `CallDeadlineExceeded` had no effect; order between two
+ * senders or two mailboxes; anything about frames that were never acknowledged when the sender itself dies. Its next
+ * life starts from what is committed.
+ *
+ * Under overload `Outbox.isWritable` turns false and the sender must stop producing; nothing is dropped here.
+ *
+ * The guide is docs/reference/actors.md. The runtime knows nothing of what the frames hold.
+ */
+export type { ActorBody, ActorContext, ActorDefinition, MemoryLimits } from "./actor.ts"
+export type { ActorMetrics } from "./actor-host.ts"
+export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
+export { BackOff, type BackOffPolicy, defaultBackOff } from "./back-off.ts"
+export { type Clock, systemClock, type Timer } from "./clock.ts"
+export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
+export type { Frame } from "./envelope.ts"
+export {
+  ActorGaveUp,
+  ActorGone,
+  CallDeadlineExceeded,
+  CallDefect,
+  type CallError,
+  MailboxProtocolError,
+} from "./errors.ts"
+export type { Inbox, InboxHandler, InboxMetrics } from "./inbox.ts"
+export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./outbox.ts"
+export {
+  type ActorSpec,
+  type ActorState,
+  defaultRestartPolicy,
+  type RestartPolicy,
+  type Supervisor,
+} from "./supervisor.ts"
+export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread.ts"
+export { runInWorker } from "./worker.ts"

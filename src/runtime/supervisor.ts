@@ -1,0 +1,295 @@
+/**
+ * Keeps one actor alive.
+ *
+ * ```
+ *   starting ──running──▶ running ──stop──▶ stopping ──▶ stopped
+ *      │                    │
+ *      └──── thread ended ──┴──▶ backing-off ──▶ starting
+ *                                     └── too many crashes ──▶ gave-up
+ * ```
+ *
+ * Restarts wait a jittered back-off. Five crashes within ten minutes and the actor is given up (architecture §2); the owner
+ * decides what that means. A first life that refuses to start with an error of its own is given up at once. A kill for
+ * tests counts as a crash.
+ */
+import { MessageChannel } from "node:worker_threads"
+import * as Effect from "effect/Effect"
+import type { ActorDefinition } from "./actor.ts"
+import type { ActorMetrics, HostEvent } from "./actor-host.ts"
+import { BackOff, type BackOffPolicy } from "./back-off.ts"
+import type { Clock, Timer } from "./clock.ts"
+import { ControlCaller, type ControlInterface } from "./control.ts"
+import { ActorGaveUp, ActorGone, type CallError } from "./errors.ts"
+import type { StartThread, Thread } from "./thread.ts"
+
+export type ActorState = "starting" | "running" | "backing-off" | "stopping" | "stopped" | "gave-up"
+
+export interface RestartPolicy {
+  readonly backOff: BackOffPolicy
+  /** Crashes within `windowMs` after which the actor is given up. */
+  readonly maximumCrashes: number
+  readonly windowMs: number
+}
+
+/**
+ * Default: 5 crashes in 10 min. The first restart comes after some 100 ms, because a restarting watcher costs the API
+ * server one resumed watch and its kind goes unread meanwhile.
+ */
+export const defaultRestartPolicy: RestartPolicy = {
+  backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
+  maximumCrashes: 5,
+  windowMs: 600_000,
+}
+
+export interface ActorSpec<Config, Control extends ControlInterface, Report> {
+  readonly definition: ActorDefinition<Config, Control, Report>
+  /** Unique in the system. */
+  readonly name: string
+  readonly start: StartThread
+  /** Asked before each life; a failure counts as a crash and is retried. */
+  readonly config: () => Config | Promise<Config>
+  /** The number of the next life; must rise, also across restarts of the process if frames outlive it. */
+  readonly incarnation: () => number | Promise<number>
+  readonly restart?: RestartPolicy
+  readonly onReport?: (report: Report) => void
+  readonly onStateChange?: (state: ActorState, reason: string) => void
+  readonly onGaveUp?: (error: ActorGaveUp) => void
+}
+
+/** What the system adds: links are made anew with each life. */
+export interface LifeListener {
+  started(incarnation: number): void
+}
+
+export class Supervisor<Config, Control extends ControlInterface, Report> {
+  readonly #spec: ActorSpec<Config, Control, Report>
+  readonly #clock: Clock
+  readonly #policy: RestartPolicy
+  readonly #backOff: BackOff
+  readonly #life: LifeListener
+  #state: ActorState = "starting"
+  #thread: Thread | undefined
+  #caller: ControlCaller<Control> | undefined
+  #incarnation = 0
+  #restarts = 0
+  #refused = false
+  #crashes: Array<number> = []
+  #retry: Timer | undefined
+  #stopWaiters: Array<(drained: boolean) => void> = []
+  #drained = false
+  #runningWaiters: Array<{ readonly resolve: () => void; readonly reject: (error: ActorGone) => void }> = []
+  readonly #metricsWaiters = new Set<(metrics: ActorMetrics | undefined) => void>()
+  #metricsAsked = false
+
+  constructor(spec: ActorSpec<Config, Control, Report>, clock: Clock, random: () => number, life: LifeListener) {
+    this.#spec = spec
+    this.#clock = clock
+    this.#policy = spec.restart ?? defaultRestartPolicy
+    this.#backOff = new BackOff(this.#policy.backOff, random)
+    this.#life = life
+  }
+
+  get name(): string {
+    return this.#spec.name
+  }
+  get role(): string {
+    return this.#spec.definition.role
+  }
+  get state(): ActorState {
+    return this.#state
+  }
+  get incarnation(): number {
+    return this.#incarnation
+  }
+  /** Lives after the first. */
+  get restarts(): number {
+    return this.#restarts
+  }
+  /** The thread to send links to, while there is one. */
+  get thread(): Thread | undefined {
+    return this.#thread
+  }
+
+  start(): void {
+    this.#enter("starting", "spawned")
+    void this.#begin()
+  }
+
+  /** Calls the running life. Fails at once with `ActorGone` while there is none. */
+  call<M extends keyof Control & string>(
+    method: M,
+    payload: Control[M]["payload"]["Type"],
+    deadlineMs?: number,
+  ): Effect.Effect<Control[M]["success"]["Type"], Control[M]["error"]["Type"] | CallError> {
+    return Effect.suspend(() => {
+      const caller = this.#state === "running" || this.#state === "stopping" ? this.#caller : undefined
+      if (caller === undefined) return Effect.fail(new ActorGone({ actor: this.name, reason: `it is ${this.#state}` }))
+      return caller.call(method, payload, deadlineMs)
+    })
+  }
+
+  /** Completes when the actor runs; fails if it is stopped or given up first. */
+  running(): Effect.Effect<void, ActorGone> {
+    return Effect.callback<void, ActorGone>((resume) => {
+      if (this.#state === "running") return resume(Effect.void)
+      if (this.#isOver())
+        return resume(Effect.fail(new ActorGone({ actor: this.name, reason: `it is ${this.#state}` })))
+      this.#runningWaiters.push({ resolve: () => resume(Effect.void), reject: (error) => resume(Effect.fail(error)) })
+    })
+  }
+
+  /** The life's own metrics; `undefined` if it does not answer within `deadlineMs` or is not running. */
+  metrics(deadlineMs = 1000): Promise<ActorMetrics | undefined> {
+    const thread = this.#thread
+    if (thread === undefined || this.#state !== "running") return Promise.resolve(undefined)
+    return new Promise((resolve) => {
+      const answer = (metrics: ActorMetrics | undefined): void => {
+        timer.cancel()
+        this.#metricsWaiters.delete(answer)
+        resolve(metrics)
+      }
+      const timer = this.#clock.after(deadlineMs, () => answer(undefined))
+      this.#metricsWaiters.add(answer)
+      // One question at a time, so that a busy actor is not asked again by every probe.
+      if (this.#metricsAsked) return
+      this.#metricsAsked = true
+      thread.send({ type: "metrics" })
+    })
+  }
+
+  /** Ends the present life at once, as a crash would. For tests and for actors that no longer answer. */
+  async kill(): Promise<void> {
+    await this.#thread?.kill()
+  }
+
+  /**
+   * Stops in order; answers, when the thread has ended, whether every outbox was drained within `drainMs`. A stopped
+   * actor is not restarted.
+   */
+  async stop(drainMs: number): Promise<boolean> {
+    if (this.#isOver()) return true
+    this.#retry?.cancel()
+    const thread = this.#thread
+    if (thread === undefined) {
+      this.#finish("stopped", "stopped")
+      return true
+    }
+    const stopped = new Promise<boolean>((resolve) => this.#stopWaiters.push(resolve))
+    if (this.#state !== "stopping") {
+      this.#enter("stopping", "asked to")
+      thread.send({ type: "stop", drainMs })
+      // A body that does not close, or a thread in an endless loop, must not hold up the shutdown.
+      const timer = this.#clock.after(drainMs + 2000, () => void thread.kill())
+      void stopped.then(() => timer.cancel())
+    }
+    return stopped
+  }
+
+  async #begin(): Promise<void> {
+    let started: Thread | undefined
+    try {
+      const config = await this.#spec.config()
+      const incarnation = await this.#spec.incarnation()
+      if (this.#state !== "starting") return
+      // Receivers drop the frames of a life whose number does not rise, silently and for ever.
+      if (!Number.isInteger(incarnation) || incarnation <= this.#incarnation || incarnation > 0xffff_ffff) {
+        throw new RangeError(`incarnation ${incarnation} is not an integer above ${this.#incarnation} and below 2^32`)
+      }
+      this.#incarnation = incarnation
+      const thread = this.#spec.start({
+        event: (event) => this.#event(thread, event),
+        ended: (reason) => this.#ended(thread, reason),
+      })
+      started = thread
+      this.#thread = thread
+      const { port1, port2 } = new MessageChannel()
+      this.#caller = new ControlCaller(this.name, this.#spec.definition.control, port1, this.#clock)
+      thread.send({ type: "boot", name: this.name, incarnation, config, control: port2 }, [port2])
+      this.#life.started(incarnation)
+    } catch (cause) {
+      const reason = `could not start: ${cause instanceof Error ? cause.message : String(cause)}`
+      if (started !== undefined) {
+        // Booting failed half-way, for example on a config that cannot be cloned: the thread must not live on unseen.
+        void started.kill()
+        this.#ended(started, reason)
+      } else if (this.#state === "starting") this.#crashed(reason)
+    }
+  }
+
+  #event(thread: Thread, event: HostEvent): void {
+    if (thread !== this.#thread) return
+    switch (event.type) {
+      case "running":
+        if (this.#state !== "starting") return
+        this.#enter("running", "booted")
+        for (const waiter of this.#runningWaiters.splice(0)) waiter.resolve()
+        return
+      case "report":
+        this.#spec.onReport?.(event.report as Report)
+        return
+      case "metrics":
+        this.#answerMetrics(event.metrics)
+        return
+      case "stopped":
+        this.#drained = event.drained
+        return
+      case "crashed":
+        // The end of the thread follows and carries the reason.
+        this.#refused = event.refused
+        return
+    }
+  }
+
+  #ended(thread: Thread, reason: string): void {
+    if (thread !== this.#thread) return
+    this.#thread = undefined
+    this.#caller?.gone(reason)
+    this.#caller = undefined
+    this.#answerMetrics(undefined)
+    if (this.#state === "stopping") {
+      this.#finish("stopped", reason)
+      for (const resolve of this.#stopWaiters.splice(0)) resolve(this.#drained)
+    } else this.#crashed(reason)
+  }
+
+  #crashed(reason: string): void {
+    const now = this.#clock.monotonicMs()
+    const { maximumCrashes, windowMs } = this.#policy
+    this.#crashes = [...this.#crashes.filter((time) => now - time < windowMs), now]
+    // What a first start refuses (a directory in use, a full disk) a person has to mend; later lives had it working.
+    const refusedAtFirst = this.#refused && this.#restarts === 0
+    if (this.#crashes.length >= maximumCrashes || refusedAtFirst) {
+      this.#finish("gave-up", reason)
+      this.#spec.onGaveUp?.(
+        new ActorGaveUp({ actor: this.name, crashes: this.#crashes.length, windowMs, lastReason: reason }),
+      )
+      return
+    }
+    this.#enter("backing-off", reason)
+    this.#retry = this.#clock.after(this.#backOff.next(now), () => {
+      this.#restarts++
+      this.#enter("starting", "restarted")
+      void this.#begin()
+    })
+  }
+
+  #answerMetrics(metrics: ActorMetrics | undefined): void {
+    this.#metricsAsked = false
+    for (const answer of [...this.#metricsWaiters]) answer(metrics)
+  }
+
+  #finish(state: "stopped" | "gave-up", reason: string): void {
+    this.#enter(state, reason)
+    const error = new ActorGone({ actor: this.name, reason })
+    for (const waiter of this.#runningWaiters.splice(0)) waiter.reject(error)
+  }
+
+  #isOver(): boolean {
+    return this.#state === "stopped" || this.#state === "gave-up"
+  }
+
+  #enter(state: ActorState, reason: string): void {
+    this.#state = state
+    this.#spec.onStateChange?.(state, reason)
+  }
+}

@@ -1,0 +1,21 @@
+/** What stands behind the HTTP plumbing: the object store of the sandbox, or a recording being played. */
+
+import type { Change } from "./change.ts"
+import type { Failure } from "./failure.ts"
+import type { ListRequest, WatchRequest } from "./list-options.ts"
+import type { ListAnswer } from "./list-response.ts"
+import type { Resource, ResourceRegistry } from "./resources.ts"
+import type { WatchStream } from "./watch-stream.ts"
+
+/** Sends what the stream begins with and subscribes it to what follows; the function returned ends the subscription. */
+export type WatchFeed = (stream: WatchStream) => () => unknown
+
+export interface Backend {
+  /** The kinds served at this moment. */
+  readonly registry: ResourceRegistry
+  /** The newest state of one object. */
+  get(resource: Resource, namespace: string, name: string): Change | undefined
+  list(resource: Resource, request: ListRequest): ListAnswer | Failure
+  /** A failure is sent inside the stream, after a 200, as the real server does once a watch has been accepted. */
+  watch(resource: Resource, request: WatchRequest): WatchFeed | Failure
+}

@@ -1,0 +1,96 @@
+/**
+ * One state of one object, encoded once. The watch line made here is the only copy: every watcher is sent the same
+ * bytes, lists cut their items out of it, the ledger and the history point to it.
+ */
+
+import { apiVersionOf } from "../kube/gvk.ts"
+import type { JsonFormat } from "./json-spacing.ts"
+import type { StoredObject } from "./kubernetes-object.ts"
+import type { Resource } from "./resources.ts"
+
+export type ChangeType = "ADDED" | "MODIFIED" | "DELETED"
+
+export interface Change {
+  readonly type: ChangeType
+  readonly uid: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly revision: bigint
+  /** The watch line, line feed included. */
+  readonly line: Buffer
+  /** Where the object lies in the line: [start, end) in bytes. */
+  readonly objectStart: number
+  readonly objectEnd: number
+}
+
+/** A change with the state it replaced; absent when the object was not there before. */
+export interface ChangeRecord {
+  readonly change: Change
+  readonly previous: Change | undefined
+}
+
+/** How a collection orders and finds its objects: `namespace/name`, or `name` for cluster-scoped kinds. */
+export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
+
+/** The object's JSON; a view into the line, not a copy. */
+export const objectBytes = (change: Change): Buffer => change.line.subarray(change.objectStart, change.objectEnd)
+
+/** The object, parsed anew at every call. */
+export const parseObject = (change: Change): StoredObject =>
+  JSON.parse(objectBytes(change).toString("utf8")) as StoredObject
+
+/** A watch line around the JSON of an object. */
+export const encodeLine = (type: string, object: string, format: JsonFormat): { line: Buffer; objectStart: number } => {
+  const head = format(`{"type":"${type}","object":`)
+  return { line: Buffer.from(`${head}${format(object)}}\n`, "utf8"), objectStart: head.length }
+}
+
+/** The members `kind` and `apiVersion` as this kind of resource is encoded: custom resources come with sorted keys. */
+export const typeMembers = (resource: Resource): string => {
+  const kind = `"kind":"${resource.gvk.kind}"`
+  const apiVersion = `"apiVersion":"${apiVersionOf(resource.gvk)}"`
+  return resource.custom === true ? `${apiVersion},${kind}` : `${kind},${apiVersion}`
+}
+
+export const makeChange = (
+  fields: Omit<Change, "line" | "objectStart" | "objectEnd">,
+  object: string,
+  format: JsonFormat,
+): Change => {
+  const { line, objectStart } = encodeLine(fields.type, object, format)
+  return { ...fields, line, objectStart, objectEnd: line.length - 2 }
+}
+
+/**
+ * The same object under another type and version: what a deletion sends (the last state with the deletion's version).
+ * Goes through `JSON.parse`, so integers beyond 2^53 would be rounded; objects put through the control interface hold none.
+ */
+export const restamped = (change: Change, type: ChangeType, revision: bigint, format: JsonFormat): Change => {
+  const object = parseObject(change)
+  const json = JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
+  const { uid, namespace, name, labels } = change
+  return makeChange({ type, uid, namespace, name, labels, revision }, json, format)
+}
+
+/** The same state under another type, without touching the object's bytes. */
+export const retyped = (change: Change, type: ChangeType, format: JsonFormat): Buffer => {
+  const head = Buffer.from(format(`{"type":"${type}","object":`))
+  return Buffer.concat([head, change.line.subarray(change.objectStart)])
+}
+
+/**
+ * The object as a list holds it: without `kind` and `apiVersion`, unless the kind is custom. Pieces that stand one after
+ * the other, so that nothing is copied; compact built-in objects begin with exactly the members to leave out.
+ */
+export const listItem = (change: Change, resource: Resource): ReadonlyArray<Buffer> => {
+  const object = objectBytes(change)
+  if (resource.custom === true) return [object]
+  const prefix = `{${typeMembers(resource)},`
+  if (object.toString("latin1", 0, prefix.length) === prefix) return [openBrace, object.subarray(prefix.length)]
+  const { apiVersion: _apiVersion, kind: _kind, ...rest } = parseObject(change)
+  return [Buffer.from(JSON.stringify(rest))]
+}
+
+const openBrace = Buffer.from("{")

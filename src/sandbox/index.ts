@@ -1,0 +1,43 @@
+/**
+ * An embedded Kubernetes API server for tests, benchmarks and demonstrations: the protocol that recorders and
+ * controllers live on (discovery, get, paged lists, watches with bookmarks and initial events) over real HTTP, with
+ * everything that can go wrong on command.
+ *
+ * - {@link Sandbox}: an in-memory store that plain method calls change; a ledger of all it ever did to compare with.
+ * - {@link RecordingPlayer}: recorded watches, played back byte for byte in their own rhythm.
+ * - {@link Faults}, on both: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
+ *   that is down; the sandbox can also restart with another past.
+ *
+ * ```ts
+ * const sandbox = await Sandbox.start({ historyLimit: 50 })
+ * sandbox.put("apps/v1.Deployment", { metadata: { name: "web" }, spec: { replicas: 3 } })
+ * sandbox.faults.forceExpired("deployments", 1)
+ * await sandbox.requests.waitFor({ resource: "deployments", verb: "watch" }, 2)
+ * for (const entry of sandbox.ledger.of("apps/v1.Deployment")) console.log(entry.action, entry.resourceVersion)
+ * await sandbox.close()
+ * ```
+ *
+ * Not for production: no writes over HTTP, no admission, no persistence, and memory grows with what is kept (history,
+ * ledger, unread lines).
+ */
+
+export type { ApiServerOptions, ServerTls } from "./api-server-options.ts"
+export {
+  KindConflictError,
+  RecordingError,
+  RevisionNotHeldError,
+  UnknownKindError,
+  UnknownObjectError,
+} from "./errors.ts"
+export type { ExpiredAs, FaultKind, Faults } from "./faults.ts"
+export type { KubernetesObject, ObjectMetadata, StoredObject } from "./kubernetes-object.ts"
+export type { Ledger, LedgerEntry, LedgerMode } from "./ledger.ts"
+export type { StreamingList } from "./list-options.ts"
+export type { KindedObject } from "./past.ts"
+export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
+export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
+export type { RequestEntry, RequestFilter, RequestLog } from "./request-log.ts"
+export type { GvkName, Resource } from "./resources.ts"
+export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
+export { discoveryScope, everything } from "./scope.ts"
+export type { RespondOptions } from "./scripted-answers.ts"

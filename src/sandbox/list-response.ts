@@ -1,0 +1,91 @@
+/**
+ * The body of a list, written in pieces of about 64 KiB as the client reads: 100,000 Pods are never one string. A short
+ * list is one piece with a Content-Length, as the real server answers it.
+ */
+
+import type { ServerResponse } from "node:http"
+import { apiVersionOf } from "../kube/gvk.ts"
+import { type Change, listItem } from "./change.ts"
+import { encodeContinue } from "./continue-token.ts"
+import type { Exchange } from "./exchange.ts"
+import { compact, type JsonFormat } from "./json-spacing.ts"
+import type { Resource } from "./resources.ts"
+
+export interface ListAnswer {
+  readonly type: "list"
+  readonly revision: bigint
+  readonly changes: ReadonlyArray<Change>
+  /** Start of the next page; absent on the last. */
+  readonly next?: string
+  readonly remaining?: number
+}
+
+const pieceBytes = 64 * 1024
+
+export const sendList = async (
+  exchange: Exchange,
+  resource: Resource,
+  answer: ListAnswer,
+  format: JsonFormat,
+): Promise<void> => {
+  const pieces = piecesOf(resource, answer)
+  const first = pieces.next().value ?? comma
+  let piece = pieces.next().value
+  if (piece === undefined || format !== compact) {
+    exchange.text(Buffer.concat([first, ...(piece === undefined ? [] : [piece]), ...pieces]).toString("utf8"))
+    return
+  }
+  const response = exchange.begin()
+  response.write(first)
+  for (; piece !== undefined && exchange.open; piece = pieces.next().value)
+    if (!response.write(piece)) await drained(response)
+  if (exchange.open) response.end()
+}
+
+/** Resolves when more can be written, or when there is nobody left to write to. */
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done)
+      resolve()
+    }
+    response.on("drain", done).on("close", done)
+  })
+
+function* piecesOf(resource: Resource, answer: ListAnswer): Generator<Buffer, undefined> {
+  const { before, after } = frame(resource, answer)
+  let gathered: Buffer[] = [Buffer.from(before)]
+  let bytes = 0
+  for (const [index, change] of answer.changes.entries()) {
+    if (index > 0) gathered.push(comma)
+    for (const part of listItem(change, resource)) {
+      gathered.push(part)
+      bytes += part.length
+    }
+    if (bytes >= pieceBytes) {
+      yield Buffer.concat(gathered)
+      gathered = []
+      bytes = 0
+    }
+  }
+  yield Buffer.concat([...gathered, Buffer.from(after)])
+}
+
+const comma = Buffer.from(",")
+
+/** What stands around the items: for custom kinds the metadata, resourceVersion included, comes after them. */
+const frame = (resource: Resource, answer: ListAnswer): { before: string; after: string } => {
+  const { revision, next, remaining } = answer
+  const kind = `"kind":"${resource.gvk.kind}List"`
+  const apiVersion = `"apiVersion":"${apiVersionOf(resource.gvk)}"`
+  const version = `"resourceVersion":"${revision}"`
+  const token = next === undefined ? "" : encodeContinue({ revision, start: next })
+  const count = remaining === undefined ? [] : [`"remainingItemCount":${remaining}`]
+  if (resource.custom === true) {
+    // The empty token of a last page is written out for custom kinds only.
+    const metadata = [`"continue":"${token}"`, ...count, version].join(",")
+    return { before: `{${apiVersion},"items":[`, after: `],${kind},"metadata":{${metadata}}}` }
+  }
+  const metadata = [version, ...(token === "" ? [] : [`"continue":"${token}"`]), ...count].join(",")
+  return { before: `{${kind},${apiVersion},"metadata":{${metadata}},"items":[`, after: "]}" }
+}

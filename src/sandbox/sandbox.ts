@@ -1,0 +1,232 @@
+/**
+ * The embedded API server: list and watch over an in-memory store that tests and benchmarks change by plain method
+ * calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its recorded answers.
+ *
+ * Guaranteed: one revision counter for all kinds; a watch delivers every change after its start in order, each exactly
+ * once, as one chunk; all watchers get the same bytes; control calls take effect before they return (what watchers are
+ * due has been written to their sockets). Not provided: writes over HTTP, tables, protobuf, metadata-only forms.
+ *
+ * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
+ */
+
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { systemClock, type Timer } from "../runtime/clock.ts"
+import { ApiServer } from "./api-server.ts"
+import type { ApiServerOptions } from "./api-server-options.ts"
+import { builtinResources } from "./builtin-resources.ts"
+import type { Faults } from "./faults.ts"
+import { compact, type JsonFormat, spaced } from "./json-spacing.ts"
+import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
+import { Ledger, type LedgerMode } from "./ledger.ts"
+import { ObjectStore } from "./object-store.ts"
+import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./past.ts"
+import type { RequestLog } from "./request-log.ts"
+import { type GvkName, type Resource, ResourceRegistry } from "./resources.ts"
+import { StoreBackend } from "./store-backend.ts"
+import { bookmarkLine } from "./watch-stream.ts"
+
+export interface SandboxOptions extends ApiServerOptions {
+  /** Answer JSON with a space after every `:` and `,`, watch lines included. Default false. */
+  readonly pretty?: boolean
+  /** Changes kept per kind for watches that resume; beyond that 410. Default 100,000 (50 s at 2,000 events/s). */
+  readonly historyLimit?: number
+  /** ms between bookmarks to those who allow them. Default 60,000, as the real server about does; 0 sends none. */
+  readonly bookmarkInterval?: number
+  /** What the ledger keeps. Default `objects`. */
+  readonly ledger?: LedgerMode
+  /** Revision before the first change. Default 1000, so that there is a past to be restored to. */
+  readonly revision?: number | bigint
+}
+
+export interface RestartOptions {
+  /**
+   * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A number:
+   * restored at (or moved on to) that revision. `new`: another cluster, starting at revision 1.
+   */
+  readonly revision?: "same" | "lower" | "new" | number | bigint
+  /**
+   * After a restore: absent means the state of exactly that revision, which the history must still hold; true keeps
+   * all live objects, under versions that are not above the revision; false keeps the Namespaces only. With another
+   * cluster: true creates all objects anew; false, the default, leaves nothing.
+   */
+  readonly keepObjects?: boolean
+  /** Objects that a restore brings back in the state given. */
+  readonly revert?: ReadonlyArray<KindedObject>
+}
+
+export interface Restart {
+  /** Drops all connections and, if told so, changes the past. Throws RevisionNotHeldError and then changes nothing. */
+  restart(options?: RestartOptions): void
+}
+
+const namespaceKind = "v1.Namespace"
+
+export class Sandbox {
+  readonly ledger: Ledger
+  readonly faults: Faults & Restart
+  readonly #registry: ResourceRegistry
+  readonly #store: ObjectStore
+  readonly #server: ApiServer
+  readonly #format: JsonFormat
+  readonly #cancelBookmarks: () => void
+
+  private constructor(registry: ResourceRegistry, store: ObjectStore, server: ApiServer, options: SandboxOptions) {
+    this.ledger = store.ledger
+    this.faults = Object.assign(server.faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
+    this.#registry = registry
+    this.#store = store
+    this.#server = server
+    this.#format = store.format
+    this.#cancelBookmarks = this.#repeatBookmarks(options)
+  }
+
+  static async start(options: SandboxOptions = {}): Promise<Sandbox> {
+    const { clock = systemClock, historyLimit = 100_000, ledger = "objects", pretty = false, revision = 1000 } = options
+    const format = pretty ? spaced : compact
+    const store = new ObjectStore({
+      clock,
+      ledger: new Ledger(ledger),
+      format,
+      historyLimit,
+      revision: BigInt(revision),
+    })
+    const registry = new ResourceRegistry(builtinResources)
+    for (const resource of builtinResources) store.open(resource)
+    createNamespaces(store)
+    const server = await ApiServer.listen(new StoreBackend(registry, store), options, format)
+    return new Sandbox(registry, store, server, options)
+  }
+
+  /** `http://127.0.0.1:port`, without a trailing slash. */
+  get url(): string {
+    return this.#server.url
+  }
+
+  get port(): number {
+    return this.#server.port
+  }
+
+  /** What our own client needs to connect. */
+  get endpoint(): ApiEndpoint {
+    return this.#server.endpoint
+  }
+
+  get requests(): RequestLog {
+    return this.#server.requests
+  }
+
+  /** Version of the newest change of any kind. */
+  get resourceVersion(): string {
+    return String(this.#store.revision)
+  }
+
+  /** UID of the Namespace `kube-system`: how clients tell clusters apart. */
+  get clusterUid(): string {
+    return this.get(namespaceKind, "", "kube-system")?.metadata.uid ?? ""
+  }
+
+  /** Watches open now, of one kind or of all. */
+  watchCount(plural?: string): number {
+    const streams = [...this.#server.streams]
+    return streams.filter(({ resource }) => plural === undefined || resource.plural === plural).length
+  }
+
+  /** Creates or replaces; always a change with a version of its own. Throws UnknownKindError. */
+  put(gvk: GvkName, object: KubernetesObject): StoredObject {
+    return this.#store.put(gvk, object)
+  }
+
+  /** Returns the last state as the DELETED event has it. Throws UnknownKindError, UnknownObjectError. */
+  delete(gvk: GvkName, namespace: string, name: string): StoredObject {
+    return this.#store.delete(gvk, namespace, name)
+  }
+
+  /** The newest state, parsed anew; `undefined` if there is no such object. */
+  get(gvk: GvkName, namespace: string, name: string): StoredObject | undefined {
+    return this.#store.get(gvk, namespace, name)
+  }
+
+  /** Serves one more kind, `custom` unless said otherwise. Throws KindConflictError. */
+  register(resource: Resource): void {
+    const registered = { custom: true, ...resource }
+    this.#registry.add(registered)
+    this.#store.open(registered)
+  }
+
+  /**
+   * Stops serving a kind, as the deletion of its CustomResourceDefinition does: its objects are deleted one by one, its
+   * watches end properly, its path and its group disappear. Throws UnknownKindError.
+   */
+  unregister(gvk: GvkName): void {
+    const resource = this.#registry.named(gvk)
+    this.#store.deleteAll(resource)
+    this.#registry.remove(resource)
+    this.#store.close(resource)
+    for (const stream of this.#server.streams) if (stream.resource === resource) stream.end()
+  }
+
+  /** Sends a bookmark to every watch, of one kind or of all, that allows them. */
+  bookmarkNow(plural?: string): void {
+    const version = this.#store.revision
+    const lines = new Map<Resource, Buffer>()
+    for (const stream of this.#server.streams) {
+      const { resource } = stream
+      if (plural !== undefined && resource.plural !== plural) continue
+      const line = lines.get(resource) ?? bookmarkLine(resource, version, false, this.#format)
+      lines.set(resource, line)
+      stream.bookmark(version, line)
+    }
+  }
+
+  /** The token that requests must carry from now on; `undefined` for none. */
+  setToken(token: string | undefined): void {
+    this.#server.setToken(token)
+  }
+
+  async close(): Promise<void> {
+    this.#cancelBookmarks()
+    await this.#server.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #restart({ revision = "same", keepObjects, revert = [] }: RestartOptions): void {
+    if (revision === "new") {
+      replaceCluster(this.#store, 0n, keepObjects ?? false)
+      createNamespaces(this.#store)
+    } else if (revision !== "same") {
+      const survivors: Survivors = keepObjects === undefined ? "backup" : keepObjects ? "keep" : "none"
+      const target = revision === "lower" ? lowerRevision(this.#store, survivors) : BigInt(revision)
+      if (target > this.#store.revision) this.#store.advanceTo(target)
+      else restoreBackup(this.#store, target, survivors, revert)
+    }
+    this.faults.dropConnections()
+  }
+
+  #repeatBookmarks({ clock = systemClock, bookmarkInterval = 60_000 }: SandboxOptions): () => void {
+    if (bookmarkInterval <= 0) return () => undefined
+    let timer: Timer
+    const next = (): void => {
+      timer = clock.after(bookmarkInterval, () => {
+        this.bookmarkNow()
+        next()
+      })
+    }
+    next()
+    return () => timer.cancel()
+  }
+}
+
+/** The namespaces every cluster has that anybody looks for. Those that exist stay as they are. */
+const createNamespaces = (store: ObjectStore): void => {
+  for (const name of ["default", "kube-system"]) {
+    if (store.get(namespaceKind, "", name) !== undefined) continue
+    store.put(namespaceKind, {
+      metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
+      spec: { finalizers: ["kubernetes"] },
+      status: { phase: "Active" },
+    })
+  }
+}

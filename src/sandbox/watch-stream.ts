@@ -1,0 +1,209 @@
+/**
+ * One open watch: a chunked answer, one chunk per line, lines in the order they are given.
+ *
+ * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in
+ * the socket). With a limit the stream does what the real server does: it hangs up on a reader that stays behind by more
+ * than the limit for 100 ms. While held (a stall), lines are queued without bound and without the clock running.
+ */
+
+import type { ServerResponse } from "node:http"
+import type { Clock, Timer } from "../runtime/clock.ts"
+import { type Change, type ChangeRecord, encodeLine, retyped, typeMembers } from "./change.ts"
+import { type Failure, statusText } from "./failure.ts"
+import type { JsonFormat } from "./json-spacing.ts"
+import type { Resource } from "./resources.ts"
+import { hasSelectors, lineFor, type Selection, selects } from "./selection.ts"
+
+/** What every stream of one server shares. */
+export interface StreamSurroundings {
+  readonly clock: Clock
+  readonly format: JsonFormat
+  /** Bytes of unsent data that are tolerated for {@link blockedReaderMilliseconds}. Absent: no limit. */
+  readonly slowReaderLimit?: number
+  /** Bytes of the next line to let through before the connection is cut; asked for every line. */
+  readonly takeTruncation: (plural: string) => number | undefined
+  /** The stream is about to hang up on a slow reader. */
+  readonly onSlowReader: (plural: string) => void
+}
+
+export interface StreamRequest {
+  readonly resource: Resource
+  readonly selection: Selection
+  readonly allowBookmarks: boolean
+  readonly timeoutSeconds?: number
+}
+
+/** How long the real server lets a reader block it (measured against Kubernetes 1.34.4: about 100 ms). */
+export const blockedReaderMilliseconds = 100
+
+export class WatchStream {
+  readonly resource: Resource
+  readonly allowBookmarks: boolean
+  readonly #selection: Selection
+  /** Most streams select by nothing or by namespace; those need no look at labels. */
+  readonly #plain: boolean
+  readonly #surroundings: StreamSurroundings
+  readonly #response: ServerResponse
+  readonly #closers: Array<() => unknown> = []
+  /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
+  #after = 0n
+  #held: Buffer[] | undefined
+  #ending = false
+  #closed = false
+  #overload: Timer | undefined
+
+  /** Takes over a response whose head has been sent. */
+  constructor(response: ServerResponse, request: StreamRequest, surroundings: StreamSurroundings) {
+    this.resource = request.resource
+    this.allowBookmarks = request.allowBookmarks
+    this.#selection = request.selection
+    this.#plain = !hasSelectors(request.selection) && request.selection.namespace === undefined
+    this.#surroundings = surroundings
+    this.#response = response
+    response.once("close", () => this.#close())
+    // A write that meets a dead connection reports here as well; either way the watch is over.
+    response.on("error", () => this.#close())
+    if (request.timeoutSeconds !== undefined) {
+      const timer = surroundings.clock.after(request.timeoutSeconds * 1000, () => this.end())
+      this.onClose(() => timer.cancel())
+    }
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Runs when the stream has ended for whatever reason; at once if it has. */
+  onClose(action: () => unknown): void {
+    if (this.#closed) action()
+    else this.#closers.push(action)
+  }
+
+  /** From now on only changes above the version are delivered. */
+  startAfter(version: bigint): void {
+    this.#after = version
+  }
+
+  /** Sends a change if the client selected it; says whether. */
+  deliver(record: ChangeRecord): boolean {
+    if (record.change.revision <= this.#after) return false
+    const line = this.#plain ? record.change.line : lineFor(record, this.#selection, this.#surroundings.format)
+    if (line !== undefined) this.send(line)
+    return line !== undefined
+  }
+
+  /** Sends a state as a synthetic ADDED event if the client selected it. */
+  deliverState(change: Change): void {
+    if (!selects(this.#selection, change)) return
+    this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", this.#surroundings.format))
+  }
+
+  /** Sends a bookmark if the client allows them and the stream is complete through this version; says whether. */
+  bookmark(version: bigint, line: Buffer): boolean {
+    const wanted = this.allowBookmarks && version >= this.#after
+    if (wanted) this.send(line)
+    return wanted
+  }
+
+  /** An `ERROR` event; the server ends the stream after it. */
+  error(failure: Failure): void {
+    this.send(encodeLine("ERROR", statusText(failure), this.#surroundings.format).line)
+    this.end()
+  }
+
+  /** Sends raw bytes as one chunk. */
+  send(line: Buffer): void {
+    if (this.#closed || this.#ending) return
+    if (this.#held === undefined) this.#write(line)
+    else this.#held.push(line)
+  }
+
+  /** Ends the answer properly, after what is held. */
+  end(): void {
+    this.#ending = true
+    if (this.#held === undefined && !this.#closed) this.#response.end()
+  }
+
+  /** Cuts the connection; what is held is lost. */
+  destroy(): void {
+    this.#response.destroy()
+    this.#close()
+  }
+
+  /** Queues from now on. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  /** Sends what has been queued and goes on. */
+  release(): void {
+    const lines = this.#held ?? []
+    this.#held = undefined
+    for (const line of lines) if (!this.#closed) this.#write(line)
+    if (this.#ending && !this.#closed) this.#response.end()
+  }
+
+  #write(line: Buffer): void {
+    const cut = this.#surroundings.takeTruncation(this.resource.plural)
+    if (cut !== undefined) {
+      this.#ending = true
+      // After the bytes are handed to the kernel, so that the client does see the beginning of the line.
+      this.#response.write(line.subarray(0, cut), () => this.destroy())
+      return
+    }
+    this.#gather()
+    this.#response.write(line)
+    this.#watchBacklog()
+  }
+
+  /**
+   * Gathers the writes of one turn of the event loop into one system call. Node would do the same, but would also merge
+   * them into one chunk; it leaves the chunks alone when the socket is corked by somebody else.
+   */
+  #gather(): void {
+    const { socket } = this.#response
+    if (socket === null || socket.writableCorked > 0) return
+    socket.cork()
+    process.nextTick(() => socket.uncork())
+  }
+
+  #watchBacklog(): void {
+    const { slowReaderLimit, clock, onSlowReader } = this.#surroundings
+    if (slowReaderLimit === undefined) return
+    const behind = (): boolean => (this.#response.socket?.writableLength ?? 0) > slowReaderLimit
+    if (!behind()) {
+      this.#overload?.cancel()
+      this.#overload = undefined
+      return
+    }
+    this.#overload ??= clock.after(blockedReaderMilliseconds, () => {
+      this.#overload = undefined
+      if (!behind()) return
+      onSlowReader(this.resource.plural)
+      this.destroy()
+    })
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#held = undefined
+    this.#overload?.cancel()
+    for (const action of this.#closers) action()
+  }
+}
+
+/** A BOOKMARK line. Built-in kinds carry the zero value of their Go struct, custom ones only their metadata. */
+export const bookmarkLine = (
+  resource: Resource,
+  version: bigint,
+  initialEventsEnd: boolean,
+  format: JsonFormat,
+): Buffer => {
+  const annotations = initialEventsEnd ? '"annotations":{"k8s.io/initial-events-end":"true"}' : ""
+  const resourceVersion = `"resourceVersion":"${version}"`
+  const members = resource.custom === true ? [annotations, resourceVersion] : [resourceVersion, annotations]
+  const metadata = `"metadata":{${members.filter((member) => member !== "").join(",")}}`
+  const zeroValue = resource.zeroValue === undefined ? "" : `,${resource.zeroValue}`
+  return encodeLine("BOOKMARK", `{${typeMembers(resource)},${metadata}${zeroValue}}`, format).line
+}

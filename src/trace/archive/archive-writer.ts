@@ -1,0 +1,385 @@
+/**
+ * The only writer of a recording.
+ *
+ * `append` takes a frame into memory, `commit` makes everything taken durable in one transaction: events, the state of their
+ * kinds, object names, gaps, and which frames of which sender they came in. So a frame is on disk entirely or not at all, and a
+ * repeated one is recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
+ *
+ * Under overload it does not slow anyone down and it drops nothing: `pendingBytes` grows until the owner commits. When a commit
+ * fails (disk full, input/output error) nothing is lost: everything stays pending and the next commit tries it again.
+ *
+ * Not for several threads, and not while another writer has the directory: `open` takes its lock.
+ */
+
+import { closeSync, existsSync, fdatasync, fsyncSync, openSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { decodeColumns, type Gap, MalformedFrameError, splitObservations } from "../observations.ts"
+import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
+import { BLOCK_BYTES, type PackedBlock } from "./block.ts"
+import { BlockRows, restoreOpenBlock } from "./block-rows.ts"
+import { BlockSource } from "./block-source.ts"
+import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoint.ts"
+import { type DirectoryLock, type LockHolder, lockDirectory } from "./directory-lock.ts"
+import { gapWriter, type PlacedGap } from "./gap-rows.ts"
+import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
+import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
+import { Metadata } from "./metadata.ts"
+import type { FileSystemTypeOf } from "./network-filesystem.ts"
+import { OpenBlock } from "./open-block.ts"
+import { DATABASE_FILE, type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
+import { type Acknowledgement, SenderLedger } from "./sender-ledger.ts"
+import { StateHistory } from "./state-history.ts"
+
+/** How a recording is opened for writing. Every default suits `reel record`. */
+export interface ArchiveWriterOptions {
+  /** Default `interval`: call {@link ArchiveWriter.sync} each second; a power loss costs at most that second. */
+  readonly fsync?: FsyncMode
+  /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
+  readonly maximumBytes?: number
+  /** µs since the Unix epoch. Default: the system's clock. */
+  readonly now?: () => number
+  /** What the lock's side file says. Default: this process. */
+  readonly holder?: LockHolder
+  /** Default: statfs(2). */
+  readonly fileSystemTypeOf?: FileSystemTypeOf
+  /** When blocks are sealed and checkpoints written; smaller ones make small tests meet many of them. */
+  readonly limits?: Partial<ArchiveLimits>
+}
+
+/** Sizes that shape a recording; readers need not know them. */
+export interface ArchiveLimits {
+  /** Bytes of objects after which a block is sealed. Default {@link BLOCK_BYTES}. */
+  readonly blockBytes: number
+  /** Blocks holding a kind between two of its checkpoints. Default {@link BLOCKS_PER_CHECKPOINT}. */
+  readonly blocksPerCheckpoint: number
+}
+
+/** What became of a frame. `fenced`: its sender has a successor; it was dropped and will never be acknowledged. */
+export type AppendResult = "appended" | "duplicate" | "fenced"
+
+/** What a commit did. */
+export interface CommitResult {
+  /** Per sender its last durable frame, for every sender heard of since the commit before. */
+  readonly acknowledgements: ReadonlyArray<Acknowledgement>
+  /** Events and gaps made durable. */
+  readonly events: number
+  /** Bytes of the frames made durable, as they arrived. */
+  readonly bytes: number
+  /** Blocks sealed. */
+  readonly blocks: number
+  /** Sequence number of the last durable event. */
+  readonly cut: number
+}
+
+interface SealedBlock {
+  readonly block: PackedBlock
+  /** Whether parts of it stand on disk already. */
+  readonly hasParts: boolean
+}
+
+interface PendingObject {
+  readonly kind: number
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly firstSequence: number
+}
+
+/** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
+export class ArchiveWriter {
+  readonly directory: string
+  readonly metadata: Metadata
+  readonly #database: DatabaseSync
+  readonly #lock: DirectoryLock
+  readonly #now: () => number
+  readonly #isSynchronous: boolean
+  readonly #senders: SenderLedger
+  readonly #kinds: KindTable
+  readonly #rows: BlockRows
+  readonly #source: BlockSource
+  readonly #history: StateHistory
+  readonly #checkpoints: Checkpoints
+  readonly #insertObject: StatementSync
+  readonly #insertGap: (placed: PlacedGap) => void
+  readonly #open: OpenBlock
+  #sealed: Array<SealedBlock> = []
+  #objects: Array<PendingObject> = []
+  #gaps: Array<PlacedGap> = []
+  #nextSequence: number
+  #cut: number
+  #pendingBytes = 0
+  #logDescriptor: number | undefined
+  /** Calls of `sync` under way. */
+  #syncs = 0
+  #isClosed = false
+
+  /**
+   * Takes the directory, creating it if need be, and goes on where the last writer ended.
+   *
+   * @throws ArchiveError: DirectoryInUseError, DirectoryNotWritableError, NetworkFileSystemError, NewerRecordingError,
+   * NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
+   */
+  static open(directory: string, options: ArchiveWriterOptions = {}): ArchiveWriter {
+    const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
+    let database: DatabaseSync | undefined
+    try {
+      const { fsync = "interval", maximumBytes } = options
+      database = openForWriting(directory, maximumBytes === undefined ? { fsync } : { fsync, maximumBytes })
+      syncDirectory(directory)
+      return new ArchiveWriter(directory, options, lock, database)
+    } catch (error) {
+      database?.close()
+      lock.release()
+      throw toArchiveError(directory, "open", error)
+    }
+  }
+
+  private constructor(directory: string, options: ArchiveWriterOptions, lock: DirectoryLock, database: DatabaseSync) {
+    this.directory = directory
+    this.#lock = lock
+    this.#database = database
+    this.#now = options.now ?? (() => Date.now() * 1000)
+    this.#isSynchronous = options.fsync === "always"
+    this.metadata = new Metadata(database)
+    this.#senders = new SenderLedger(database)
+    this.#kinds = new KindTable(database)
+    this.#rows = new BlockRows(database)
+    this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
+    this.#history = new StateHistory(database, this.#source, directory)
+    this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
+    const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
+    this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
+    this.#insertObject = database.prepare(`
+      INSERT OR IGNORE INTO object (kind, number, uid, namespace, name, first_sequence) VALUES (?, ?, ?, ?, ?, ?)`)
+    this.#insertGap = gapWriter(database)
+    this.#cut = lastSequenceOf(database)
+    this.#nextSequence = this.#cut + 1
+    restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+  }
+
+  /** Sequence number of the last durable event: everything up to it can be read and never changes. */
+  cut(): number {
+    return this.#cut
+  }
+
+  /** Bytes of frames taken since the last commit. */
+  get pendingBytes(): number {
+    return this.#pendingBytes
+  }
+
+  /**
+   * Takes a frame; its bytes are copied before this returns. `number` rises within an incarnation, incarnations come from
+   * {@link nextIncarnation}.
+   *
+   * @throws MalformedFrameError if the bytes are no frame, or name an object that was never introduced. Nothing of it is
+   * taken and nothing else is harmed.
+   */
+  append(sender: string, incarnation: number, number: number, frame: Uint8Array): AppendResult {
+    const admission = this.#senders.admit(sender, incarnation, number)
+    if (admission !== "new") return admission
+    const split = splitObservations(frame)
+    const events = decodeColumns(split.columns, split.payload)
+    events.check()
+    const before = this.#kinds.get(events.gvk)
+    const nextNumber = Math.max(before?.nextObjectNumber ?? 1, nextNumberAfter(events))
+    const highest = events.highestObjectNumber()
+    if (highest >= nextNumber) {
+      const reason = `object ${highest} of ${events.gvk} was never introduced; the next new number is ${nextNumber}`
+      throw new MalformedFrameError({ reason, byteLength: frame.length })
+    }
+    // Nothing below this line may fail: the frame is taken.
+    const kind = this.#kinds.idOf(events.gvk)
+    const firstSequence = this.#nextSequence
+    this.#nextSequence += events.count
+    const floor = before?.lastEventTime ?? 0
+    const firstTime = events.count > 0 ? events.time(0) : 0
+    const lastTime = events.count > 0 ? Math.max(floor, events.time(events.count - 1)) : 0
+    if (events.count > 0) {
+      const timeFloor = firstTime < floor ? floor : 0
+      this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
+    }
+    for (let index = 0; index < events.newObjectCount; index++) {
+      const { number, uid, namespace, name } = events.newObject(index)
+      this.#objects.push({ kind, number, uid, namespace, name, firstSequence })
+    }
+    for (let index = 0; index < events.gapCount; index++) this.#placeGap(kind, events.gap(index))
+    this.#kinds.advance(events, lastTime, this.metadata.get("clusterUid") ?? "", this.#now())
+    this.#senders.accept(sender, incarnation, number)
+    this.#pendingBytes += frame.length
+    if (this.#open.isFull) this.#seal()
+    return "appended"
+  }
+
+  /** Records a gap that no frame tells of, such as a kind given up. It is durable with the next commit. */
+  recordGap(gvk: string, gap: Gap): void {
+    this.#placeGap(this.#kinds.idOf(gvk), gap)
+  }
+
+  /**
+   * Makes everything taken durable. With nothing taken it writes nothing and still answers the senders of repeated frames.
+   *
+   * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending, try again.
+   */
+  commit(): CommitResult {
+    const events = this.#nextSequence - 1 - this.#cut
+    const bytes = this.#pendingBytes
+    const part = this.#open.hasPending ? this.#open.packPending() : undefined
+    let countCheckpoints: (() => void) | undefined
+    if (this.#pendingBytes > 0 || this.#gaps.length > 0 || this.#sealed.length > 0) {
+      this.#transaction("commit", () => {
+        for (const { block, hasParts } of this.#sealed) {
+          if (hasParts) this.#rows.deletePartsOf(block.summary)
+          this.#rows.insertSealed(block)
+        }
+        if (part !== undefined) this.#rows.insertPart(part)
+        for (const { kind, number, uid, namespace, name, firstSequence } of this.#objects) {
+          this.#insertObject.run(kind, number, uid, namespace, name, firstSequence)
+        }
+        for (const gap of this.#gaps) this.#insertGap(gap)
+        this.#kinds.save()
+        this.#senders.save()
+        const summaries = this.#sealed.map(({ block }) => block.summary)
+        countCheckpoints = this.#checkpoints.save(summaries, (id) => this.#kinds.byId(id))
+      })
+    }
+    countCheckpoints?.()
+    const blocks = this.#sealed.length
+    this.#open.markDurable()
+    this.#kinds.markSaved()
+    this.#sealed = []
+    this.#objects = []
+    this.#gaps = []
+    this.#pendingBytes = 0
+    this.#cut = this.#nextSequence - 1
+    return { acknowledgements: this.#senders.takeAcknowledgements(), events, bytes, blocks, cut: this.#cut }
+  }
+
+  /**
+   * Forces what is committed to the disk, off this thread. Each call covers every commit that returned before it. With
+   * `fsync: "always"` there is nothing to do.
+   *
+   * Rejects with ArchiveIoError or DiskFullError; the system may have dropped what it could not write, so a repetition that
+   * succeeds proves nothing about the commits before it.
+   */
+  async sync(): Promise<void> {
+    if (this.#isSynchronous || this.#isClosed) return
+    const path = join(this.directory, `${DATABASE_FILE}-wal`)
+    if (this.#logDescriptor === undefined && !existsSync(path)) return
+    // SQLite keeps no lock on the log file, so a descriptor of our own does no harm when it is closed.
+    this.#logDescriptor ??= openSync(path, "r")
+    const descriptor = this.#logDescriptor
+    this.#syncs++
+    await new Promise<void>((resolve, reject) => {
+      fdatasync(descriptor, (error) => {
+        this.#syncs--
+        this.#closeLog()
+        if (error === null) resolve()
+        else reject(toArchiveError(this.directory, "sync", error))
+      })
+    })
+  }
+
+  /**
+   * State from which a watcher of this kind goes on, as committed.
+   *
+   * @throws UncommittedFramesError while frames of the kind wait for a commit.
+   */
+  kindState(gvk: string): KindState {
+    this.#refuseUncommitted(gvk)
+    const kind = this.#kinds.get(gvk)
+    if (kind === undefined) return unknownKind(gvk)
+    const { id: _, ...state } = kind
+    return state
+  }
+
+  /**
+   * Objects of a kind that are alive as of now, in batches ordered by number; later commits do not show in it.
+   *
+   * @throws UncommittedFramesError while frames of the kind wait for a commit.
+   */
+  liveObjects(gvk: string): Iterable<ReadonlyArray<LiveObject>> {
+    this.#refuseUncommitted(gvk)
+    const kind = this.#kinds.get(gvk)
+    if (kind === undefined) return []
+    return liveObjectsOf(this.#database, this.directory, this.#history, kind, this.#cut)
+  }
+
+  /**
+   * A new incarnation for a sender that starts: higher than any before, also across restarts of the process. From now on
+   * frames of earlier incarnations are fenced. Commit and read the kind's state after this, not before.
+   */
+  nextIncarnation(sender: string): number {
+    try {
+      return this.#senders.nextIncarnation(sender)
+    } catch (error) {
+      throw toArchiveError(this.directory, "nextIncarnation", error)
+    }
+  }
+
+  /** Number of the sender's last durable frame within this incarnation, 0 if there is none: where it has to go on from. */
+  lastFrame(sender: string, incarnation: number): number {
+    return this.#senders.lastFrame(sender, incarnation)
+  }
+
+  /** Commits, seals what was gathered, and frees the directory; it does so also if that commit fails. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    try {
+      if (!this.#open.isEmpty) this.#seal()
+      this.commit()
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    } catch (error) {
+      throw toArchiveError(this.directory, "close", error)
+    } finally {
+      this.#closeLog()
+      this.#database.close()
+      this.#lock.release()
+    }
+  }
+
+  /** Once closed, and not under a `sync` that still uses the descriptor. */
+  #closeLog(): void {
+    if (!this.#isClosed || this.#syncs > 0 || this.#logDescriptor === undefined) return
+    closeSync(this.#logDescriptor)
+    this.#logDescriptor = undefined
+  }
+
+  #seal(): void {
+    this.#sealed.push({ block: this.#open.packWhole(), hasParts: this.#open.hasDurable })
+    this.#open.clear()
+  }
+
+  #placeGap(kind: number, gap: Gap): void {
+    this.#gaps.push({ sequence: this.#nextSequence++, kind, gap })
+  }
+
+  #refuseUncommitted(gvk: string): void {
+    if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
+  }
+
+  #transaction(operation: string, write: () => void): void {
+    const database = this.#database
+    try {
+      database.exec("BEGIN IMMEDIATE")
+      write()
+      database.exec("COMMIT")
+    } catch (error) {
+      // SQLite rolls back by itself after some errors (a full disk among them), not after all.
+      if (database.isTransaction) database.exec("ROLLBACK")
+      throw toArchiveError(this.directory, operation, error)
+    }
+  }
+}
+
+/** The database's files must not vanish with their directory entry in a power loss. */
+const syncDirectory = (directory: string): void => {
+  const descriptor = openSync(directory, "r")
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

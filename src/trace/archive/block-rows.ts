@@ -1,0 +1,64 @@
+/** Writes blocks into their tables. Everything here runs inside the commit's transaction. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type BlockSummary, decompress, type PackedBlock } from "./block.ts"
+import type { OpenBlock } from "./open-block.ts"
+
+/** Inserts blocks, and parts of the block being gathered. */
+export class BlockRows {
+  readonly #insertBlock: StatementSync
+  readonly #insertKind: StatementSync
+  readonly #deleteParts: StatementSync
+  readonly #deleteKind: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#insertBlock = database.prepare(`
+      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, payload_bytes, toc_bytes, sealed,
+        toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#insertKind = database.prepare(
+      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, events) VALUES (?, ?, ?, ?, ?)",
+    )
+    this.#deleteParts = database.prepare(
+      "DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ? AND sealed = 0",
+    )
+    this.#deleteKind = database.prepare(
+      "DELETE FROM block_kind WHERE kind = ? AND last_sequence >= ? AND last_sequence <= ?",
+    )
+  }
+
+  /** Adds a sealed block. */
+  insertSealed(block: PackedBlock): void {
+    this.#insert(block, 1)
+  }
+
+  /** Adds what a commit stores of a block that is not full yet. */
+  insertPart(block: PackedBlock): void {
+    this.#insert(block, 0)
+  }
+
+  /** Removes the parts that a sealed block takes the place of. */
+  deletePartsOf(sealed: BlockSummary): void {
+    this.#deleteParts.run(sealed.firstSequence, sealed.lastSequence)
+    for (const kind of sealed.kinds.keys()) this.#deleteKind.run(kind, sealed.firstSequence, sealed.lastSequence)
+  }
+
+  #insert({ summary, payloadBytes, tocBytes, toc, data }: PackedBlock, sealed: 0 | 1): void {
+    const { firstSequence, lastSequence, minTime, maxTime, events } = summary
+    const sizes = [payloadBytes, tocBytes, sealed] as const
+    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, ...sizes, toc, data)
+    for (const [kind, range] of summary.kinds) {
+      this.#insertKind.run(kind, lastSequence, range.minTime, range.maxTime, range.events)
+    }
+  }
+}
+
+/** Fills a fresh open block with the parts an earlier process committed. @throws MalformedFrameError or an error of zlib */
+export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
+  const parts = database
+    .prepare("SELECT toc, toc_bytes, data, payload_bytes FROM block WHERE sealed = 0 ORDER BY last_sequence")
+    .all()
+  for (const row of parts) {
+    const table = decompress(row.toc as Uint8Array, Number(row.toc_bytes))
+    open.restore(table, decompress(row.data as Uint8Array, Number(row.payload_bytes)), kindOf)
+  }
+}

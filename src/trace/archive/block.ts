@@ -1,0 +1,159 @@
+/**
+ * Blocks: frames gathered to about 1 MiB of objects, compressed, with a table of contents of their own.
+ *
+ * The table of contents holds each frame's columns exactly as they arrived, so that building it costs a copy; the
+ * objects are concatenated. Both are zstd level 1 with the default window and a checksum. On Deployment changes of 2.9–4.5 kB
+ * level 1 was both faster and smaller than level 3 (1.2 µs and 33 bytes an event against 1.7 µs and 46), a smaller window costs
+ * ratio (122 bytes with 128 KiB) and a larger one brings nothing inside 1 MiB; `bench/archive.ts` prints the table.
+ *
+ * Reading is total: a BLOB that is not what it should be fails with MalformedFrameError or an error of zlib, which the
+ * archive's reader reports as damage.
+ */
+
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import protobuf from "protobufjs/minimal.js"
+import { decodeColumns, MalformedFrameError, type Observations } from "../observations.ts"
+
+/** Objects a block gathers before it is sealed, in bytes. Architecture §5. */
+export const BLOCK_BYTES = 1024 * 1024
+
+/**
+ * Table of contents a block gathers before it is sealed all the same: 9,000 events without objects. Bounds what a reader must
+ * hold to find its place.
+ */
+export const TABLE_BYTES = 256 * 1024
+
+/** Part of one kind in a block. Times are µs since the Unix epoch. */
+export interface KindRange {
+  minTime: number
+  maxTime: number
+  events: number
+}
+
+/** What stands about a block outside of it. */
+export interface BlockSummary {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly minTime: number
+  readonly maxTime: number
+  readonly events: number
+  /** By the archive's own number of the kind. */
+  readonly kinds: ReadonlyMap<number, Readonly<KindRange>>
+}
+
+/** A block ready to be stored. Sizes in bytes before compression. */
+export interface PackedBlock {
+  readonly summary: BlockSummary
+  readonly tocBytes: number
+  readonly payloadBytes: number
+  readonly toc: Uint8Array
+  readonly data: Uint8Array
+}
+
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 }
+
+/** zstd as all BLOBs of a recording have it. */
+export const compress = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, { params: LEVEL })
+
+/** The inverse of {@link compress}; `size` is known from the row, anything longer is damage. */
+export const decompress = (bytes: Uint8Array, size: number): Buffer =>
+  zstdDecompressSync(bytes, { chunkSize: Math.max(64, size + 1), maxOutputLength: Math.max(1, size) })
+
+/** Tags of `TableOfContents` and `TableEntry` in proto/archive.proto. */
+const ENTRY_TAG = (1 << 3) | 2
+const FIRST_SEQUENCE_TAG = (1 << 3) | 1
+const PAYLOAD_LENGTH_TAG = (2 << 3) | 0
+const TIME_FLOOR_TAG = (3 << 3) | 1
+const COLUMNS_TAG = (4 << 3) | 2
+
+/** Appends one frame to a table of contents. Tables written one after the other are one table. */
+export const writeTableEntry = (
+  table: protobuf.Writer,
+  firstSequence: number,
+  payloadLength: number,
+  timeFloor: number,
+  columns: Uint8Array,
+): void => {
+  table.uint32(ENTRY_TAG).fork()
+  table.uint32(FIRST_SEQUENCE_TAG).double(firstSequence)
+  table.uint32(PAYLOAD_LENGTH_TAG).uint32(payloadLength)
+  if (timeFloor > 0) table.uint32(TIME_FLOOR_TAG).double(timeFloor)
+  table.uint32(COLUMNS_TAG).bytes(columns)
+  table.ldelim()
+}
+
+/** A frame in its place: which sequence numbers its events have and where its objects lie in the block. */
+export class BlockFrame {
+  readonly firstSequence: number
+  /** Offset of the frame's first object in the block's payload. */
+  readonly payloadStart: number
+  readonly events: Observations
+  readonly #timeFloor: number
+
+  constructor(firstSequence: number, payloadStart: number, timeFloor: number, events: Observations) {
+    this.firstSequence = firstSequence
+    this.payloadStart = payloadStart
+    this.#timeFloor = timeFloor
+    this.events = events
+  }
+
+  get lastSequence(): number {
+    return this.firstSequence + this.events.count - 1
+  }
+
+  /** Time of an event, µs: the sender's, but never before that of the kind's event before. */
+  time(index: number): number {
+    return Math.max(this.#timeFloor, this.events.time(index))
+  }
+}
+
+/** Reads a table of contents. @throws MalformedFrameError */
+export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame> => {
+  const bytes = Buffer.from(table.buffer, table.byteOffset, table.byteLength)
+  const reader = protobuf.Reader.create(bytes)
+  const frames: Array<BlockFrame> = []
+  let payloadStart = 0
+  try {
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32()
+      if (tag !== ENTRY_TAG) {
+        reader.skipType(tag & 7)
+        continue
+      }
+      const end = reader.uint32() + reader.pos
+      let firstSequence = 0
+      let payloadLength = 0
+      let timeFloor = 0
+      let columns = bytes.subarray(0, 0)
+      while (reader.pos < end) {
+        const field = reader.uint32()
+        if (field === FIRST_SEQUENCE_TAG) firstSequence = reader.double()
+        else if (field === PAYLOAD_LENGTH_TAG) payloadLength = reader.uint32()
+        else if (field === TIME_FLOOR_TAG) timeFloor = reader.double()
+        else if (field === COLUMNS_TAG) {
+          const length = reader.uint32()
+          columns = bytes.subarray(reader.pos, reader.pos + length)
+          reader.skip(length)
+        } else reader.skipType(field & 7)
+      }
+      frames.push(new BlockFrame(firstSequence, payloadStart, timeFloor, decodeColumns(columns, payloadLength)))
+      payloadStart += payloadLength
+    }
+  } catch (error) {
+    if (error instanceof MalformedFrameError) throw error
+    throw new MalformedFrameError({
+      reason: `table of contents: ${error instanceof Error ? error.message : String(error)}`,
+      byteLength: table.length,
+    })
+  }
+  return frames
+}
+
+/** Compresses what was gathered. The views may be reused afterwards. */
+export const packBlock = (summary: BlockSummary, table: Uint8Array, payload: Uint8Array): PackedBlock => ({
+  summary,
+  tocBytes: table.length,
+  payloadBytes: payload.length,
+  toc: compress(table),
+  data: compress(payload),
+})

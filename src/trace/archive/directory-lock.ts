@@ -1,0 +1,133 @@
+/**
+ * One recorder per data directory, by a lock that the kernel frees when its process ends, however it ends.
+ *
+ * Node has no flock(2). A SQLite database of its own, in rollback-journal mode with an exclusive transaction held open
+ * and never written to, is the same kind of lock (POSIX byte ranges). It is not the recording's database, because a held
+ * exclusive lock would shut readers out. The side file is only for the message: it may be stale, the lock never is.
+ *
+ * Not guaranteed: a program of this process that opens and closes the lock file by other means than SQLite frees the lock
+ * (POSIX locks belong to the process, https://www.sqlite.org/howtocorrupt.html §2.2). Copy data directories from
+ * another process.
+ */
+
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { hostname } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import {
+  DirectoryInUseError,
+  DirectoryNotWritableError,
+  isBusy,
+  systemCodeOf,
+  toArchiveError,
+} from "./archive-errors.ts"
+import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
+
+const LOCK_FILE = "recorder.lock"
+const SIDE_FILE = "recorder.json"
+
+/** Who holds a directory: what the message to a second recorder says. */
+export interface LockHolder {
+  readonly host: string
+  readonly pid: number
+  /** ISO 8601. */
+  readonly startedAt: string
+}
+
+/** This process, since it started. */
+export const thisProcess = (): LockHolder => ({
+  host: hostname(),
+  pid: process.pid,
+  startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+})
+
+/** A held lock. */
+export interface DirectoryLock {
+  /** Frees the directory. Calling it again does nothing. */
+  release(): void
+}
+
+/**
+ * Creates the directory if need be and takes its lock.
+ *
+ * @throws DirectoryNotWritableError
+ * @throws NetworkFileSystemError
+ * @throws DirectoryInUseError if another process, or this one, holds it.
+ */
+export const lockDirectory = (
+  directory: string,
+  holder: LockHolder = thisProcess(),
+  fileSystemTypeOf?: FileSystemTypeOf,
+): DirectoryLock => {
+  makeWritable(directory)
+  refuseNetworkFileSystem(directory, fileSystemTypeOf)
+  const lock = openLock(directory)
+  try {
+    writeSideFile(directory, holder)
+  } catch (error) {
+    lock.close()
+    throw toArchiveError(directory, "open", error)
+  }
+  let isHeld = true
+  return {
+    release: () => {
+      if (!isHeld) return
+      isHeld = false
+      rmSync(join(directory, SIDE_FILE), { force: true })
+      lock.close()
+    },
+  }
+}
+
+/** Proves that a file can be made: permission bits alone say nothing about read-only mounts and root squashing. */
+const makeWritable = (directory: string): void => {
+  const probe = join(directory, `.probe-${process.pid}`)
+  try {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(probe, "")
+    rmSync(probe)
+  } catch (error) {
+    const code = systemCodeOf(error)
+    if (code === undefined || code === "ENOSPC" || code === "EIO") throw toArchiveError(directory, "open", error)
+    throw new DirectoryNotWritableError({ directory, code, reason: error instanceof Error ? error.message : code })
+  }
+}
+
+const openLock = (directory: string): DatabaseSync => {
+  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 })
+  try {
+    lock.exec("BEGIN EXCLUSIVE")
+    return lock
+  } catch (error) {
+    lock.close()
+    if (isBusy(error)) throw new DirectoryInUseError({ directory, ...readSideFile(directory) })
+    throw toArchiveError(directory, "open", error)
+  }
+}
+
+const writeSideFile = (directory: string, holder: LockHolder): void => {
+  const path = join(directory, SIDE_FILE)
+  const draft = `${path}.${holder.pid}.new`
+  writeFileSync(draft, `${JSON.stringify(holder)}\n`)
+  renameSync(draft, path)
+}
+
+const UNKNOWN_HOLDER: LockHolder = { host: "unknown", pid: 0, startedAt: "an unknown time" }
+
+/** The holder may not have written the file yet, or may be removing it: then the message says less. */
+const readSideFile = (directory: string): LockHolder => {
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(join(directory, SIDE_FILE), "utf8"))
+  } catch (error) {
+    if (systemCodeOf(error) !== undefined || error instanceof SyntaxError) return UNKNOWN_HOLDER
+    throw error
+  }
+  if (typeof content !== "object" || content === null) return UNKNOWN_HOLDER
+  const { host, pid, startedAt } = content as Partial<Record<keyof LockHolder, unknown>>
+  return {
+    host: typeof host === "string" ? host : UNKNOWN_HOLDER.host,
+    pid: typeof pid === "number" ? pid : UNKNOWN_HOLDER.pid,
+    startedAt: typeof startedAt === "string" ? startedAt : UNKNOWN_HOLDER.startedAt,
+  }
+}

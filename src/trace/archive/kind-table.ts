@@ -1,0 +1,170 @@
+/**
+ * What the recording knows about each kind: the state from which its next watcher goes on.
+ *
+ * The resume version moves in the same transaction as the events it speaks of, so that a crash can neither skip
+ * nor repeat a change. In memory stands the state after everything appended; the database has it as of the last commit.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { Observations } from "../observations.ts"
+
+/** State of one kind. Times are µs since the Unix epoch. */
+export interface KindState {
+  readonly gvk: string
+  /** Counts the histories of the kind: one more after each restored cluster. Versions compare only within one. */
+  readonly epoch: number
+  /** Resource version up to which the recording is complete; empty before the first. Resume the watch here. */
+  readonly completeThrough: string
+  /** When that version was learnt; 0 before the first. */
+  readonly completeThroughTime: number
+  /** Number for the next UID that was never seen; starts at 1. */
+  readonly nextObjectNumber: number
+  /** No later event may be earlier than this; 0 before the first. */
+  readonly lastEventTime: number
+  /** UID of namespace kube-system when the kind was last recorded (metadata key `clusterUid`); empty if unknown. */
+  readonly clusterUid: string
+}
+
+/** A kind with the archive's own number for it. */
+export interface KindEntry extends KindState {
+  readonly id: number
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+/** All kinds of a recording; each a small entry. */
+export class KindTable {
+  readonly #byGvk = new Map<string, Mutable<KindEntry>>()
+  readonly #byId = new Map<number, KindEntry>()
+  readonly #changed = new Set<Mutable<KindEntry>>()
+  #nextId = 1
+  readonly #save: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#save = database.prepare(`
+      INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
+        last_event_time, cluster_uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+    for (const kind of readKinds(database)) {
+      this.#know({ ...kind })
+      this.#nextId = Math.max(this.#nextId, kind.id + 1)
+    }
+  }
+
+  /** Whether a commit has something to write. */
+  get hasChanges(): boolean {
+    return this.#changed.size > 0
+  }
+
+  /** Whether the kind's state is ahead of the last commit. */
+  isChanged(gvk: string): boolean {
+    const kind = this.#byGvk.get(gvk)
+    return kind !== undefined && this.#changed.has(kind)
+  }
+
+  get(gvk: string): KindEntry | undefined {
+    return this.#byGvk.get(gvk)
+  }
+
+  /** The kind's number; a kind seen for the first time gets the next one. */
+  idOf(gvk: string): number {
+    return this.#entry(gvk).id
+  }
+
+  /** The kind with this number, which {@link idOf} gave out. */
+  byId(id: number): KindEntry {
+    const kind = this.#byId.get(id)
+    if (kind === undefined) throw new RangeError(`no kind has number ${id}`)
+    return kind
+  }
+
+  /**
+   * Moves a kind's state past a frame that was taken. `now` is µs since the Unix epoch: when a version was learnt by a
+   * frame without events, such as a bookmark.
+   */
+  advance(frame: Observations, lastTime: number, clusterUid: string, now: number): void {
+    const kind = this.#entry(frame.gvk)
+    this.#changed.add(kind)
+    if (frame.epoch > kind.epoch) {
+      kind.epoch = frame.epoch
+      kind.completeThrough = ""
+      kind.completeThroughTime = 0
+    }
+    if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
+      kind.completeThrough = frame.completeThrough
+      kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
+    }
+    if (frame.count > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
+    kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
+    kind.clusterUid = clusterUid
+  }
+
+  /** Writes changed rows; inside the commit's transaction. */
+  save(): void {
+    for (const kind of this.#changed) {
+      this.#save.run(
+        kind.id,
+        kind.gvk,
+        kind.epoch,
+        kind.completeThrough,
+        kind.completeThroughTime,
+        kind.nextObjectNumber,
+        kind.lastEventTime,
+        kind.clusterUid,
+      )
+    }
+  }
+
+  /** After the commit. */
+  markSaved(): void {
+    this.#changed.clear()
+  }
+
+  #know(kind: Mutable<KindEntry>): void {
+    this.#byGvk.set(kind.gvk, kind)
+    this.#byId.set(kind.id, kind)
+  }
+
+  #entry(gvk: string): Mutable<KindEntry> {
+    let kind = this.#byGvk.get(gvk)
+    if (kind === undefined) {
+      kind = { id: this.#nextId++, ...unknownKind(gvk) }
+      this.#know(kind)
+      this.#changed.add(kind)
+    }
+    return kind
+  }
+}
+
+/** State of a kind that was never recorded. */
+export const unknownKind = (gvk: string): KindState => ({
+  gvk,
+  epoch: 0,
+  completeThrough: "",
+  completeThroughTime: 0,
+  nextObjectNumber: 1,
+  lastEventTime: 0,
+  clusterUid: "",
+})
+
+/** Object numbers a frame may use: those given out before it and those it names itself. */
+export const nextNumberAfter = (frame: Observations): number => {
+  let next = 1
+  for (let index = 0; index < frame.newObjectCount; index++) next = Math.max(next, frame.newObject(index).number + 1)
+  return next
+}
+
+/** Every kind as committed, in the order they were first seen. */
+export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
+  database
+    .prepare("SELECT * FROM kind ORDER BY id")
+    .all()
+    .map((row) => ({
+      id: Number(row.id),
+      gvk: String(row.gvk),
+      epoch: Number(row.epoch),
+      completeThrough: String(row.complete_through),
+      completeThroughTime: Number(row.complete_through_time),
+      nextObjectNumber: Number(row.next_object_number),
+      lastEventTime: Number(row.last_event_time),
+      clusterUid: String(row.cluster_uid),
+    }))

@@ -1,0 +1,56 @@
+/**
+ * The event model: what a recording holds, independent of how it is stored or written to a file.
+ *
+ * Events leave a recording ordered by (time, sequence); the events of one object always in sequence order.
+ */
+
+/**
+ * What happened to the object. `deleted` carries the object's last state as the server sent it. `vanished` is a deletion
+ * that was not seen but follows from a list in which the object no longer stood: it carries no object bytes, and a
+ * gap of the same kind covers the time in which it happened.
+ */
+export type Action = "applied" | "deleted" | "vanished"
+
+/** One observed change of one object. */
+export interface ObjectEvent {
+  readonly type: "object"
+  /** Position in the recording; unique, rises by one per event. */
+  readonly sequence: number
+  /** Receiver's wall clock when the bytes were read: µs since the Unix epoch (an integer below 2^53). */
+  readonly time: number
+  /** `apps/v1.Deployment`; list items carry neither apiVersion nor kind, so this is the authority. */
+  readonly gvk: string
+  readonly action: Action
+  readonly uid: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  /** As the server wrote it. For `vanished`: the version of the list in which the object was missing. */
+  readonly resourceVersion: string
+  /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
+  readonly object: Uint8Array
+}
+
+/** Why a range of versions of one kind is not in the recording. */
+export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
+
+/** A range of one kind's history that the recording does not hold. Never left out of an export. */
+export interface GapEvent {
+  readonly type: "gap"
+  readonly sequence: number
+  /** µs since the Unix epoch at which the gap was closed (the list that reconciled it was complete). */
+  readonly time: number
+  readonly gvk: string
+  /** Last version that is complete; the empty string if nothing was known. */
+  readonly fromVersion: string
+  /** Version from which the recording is complete again; the empty string while it is not. */
+  readonly toVersion: string
+  /** µs since the Unix epoch: last moment known complete, and the moment it was complete again. */
+  readonly fromTime: number
+  readonly toTime: number
+  readonly reason: GapReason
+  /** One sentence for people: what the server answered. */
+  readonly detail: string
+}
+
+export type TraceEvent = ObjectEvent | GapEvent

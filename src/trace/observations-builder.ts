@@ -1,0 +1,296 @@
+/**
+ * Writes one frame of observations (`proto/observations.proto`) straight into memory the caller owns.
+ *
+ * Guarantees: the bytes of an object are copied once, from the network buffer into the target; no object, string or
+ * BigInt is made per event (integer versions below 2^53); `finish` never needs more room than `begin` was given, because whatever
+ * does not fit is refused with `false` before anything is written. Columns are kept aside in growing arrays, reused from frame
+ * to frame, and written behind the objects.
+ *
+ * Under overload there is nothing to drop here: a `false` means "finish this frame and begin the next". One object
+ * larger than any slab gets a slab of its own ({@link ObservationsBuilder.sizeFor}).
+ */
+
+import protobuf from "protobufjs/minimal.js"
+import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import {
+  type ActionCode,
+  COLUMN_BYTES_PER_EVENT,
+  type Gap,
+  GapTag,
+  type NewObject,
+  NewObjectTag,
+  PAYLOAD_HEADER_BYTES,
+  Tag,
+} from "./observation-wire.ts"
+
+/** Largest tag and length of one length-delimited field. */
+const FIELD_HEADER_BYTES = 6
+/** Field headers of the six columns, of gvk and complete_through, plus epoch (6) and time_base (9). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9
+/** UTF-8 needs at most three bytes for one UTF-16 unit. */
+const UTF8_BYTES_PER_UNIT = 3
+const TWO_POW_32 = 0x1_0000_0000
+/** 64 events are what a 256 KiB frame of 4 KiB objects holds; the columns grow by doubling. */
+const DEFAULT_CAPACITY = 64
+
+/** Accumulates one frame at a time; make one per watcher and reuse it. */
+export class ObservationsBuilder {
+  readonly #gvk: string
+  readonly #gvkBytes: number
+  /** Columns 6, 7, 8, 9, 11 as the wire wants them: little-endian. */
+  #actions: Uint8Array
+  #objectNumbers: DataView
+  #lengths: DataView
+  #timeDeltas: DataView
+  #versions: DataView
+  #fingerprints: DataView
+  #capacity: number
+
+  #target: Uint8Array = new Uint8Array(0)
+  #epoch = 0
+  #count = 0
+  #payloadEnd = PAYLOAD_HEADER_BYTES
+  #timeBase = 0
+  #lastTime = 0
+  #opaque = false
+  #completeThrough = ""
+  /** Fields 10, 12 and 13 in the order they came; rare, so coded at once. */
+  readonly #rare = protobuf.Writer.create()
+  readonly #columns = protobuf.Writer.create()
+
+  /** `initialCapacity`: events per frame before the columns grow. */
+  constructor(gvk: string | GroupVersionKind, options: { readonly initialCapacity?: number } = {}) {
+    this.#gvk = typeof gvk === "string" ? gvk : formatGvk(gvk)
+    this.#gvkBytes = Buffer.byteLength(this.#gvk)
+    this.#capacity = Math.max(1, options.initialCapacity ?? DEFAULT_CAPACITY)
+    this.#actions = new Uint8Array(this.#capacity)
+    this.#objectNumbers = new DataView(new ArrayBuffer(this.#capacity * 4))
+    this.#lengths = new DataView(new ArrayBuffer(this.#capacity * 4))
+    this.#timeDeltas = new DataView(new ArrayBuffer(this.#capacity * 4))
+    this.#versions = new DataView(new ArrayBuffer(this.#capacity * 8))
+    this.#fingerprints = new DataView(new ArrayBuffer(this.#capacity * 8))
+  }
+
+  /** Events in the frame so far. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** True while the frame says nothing at all: no event, object, gap or version. */
+  get isEmpty(): boolean {
+    return this.#count === 0 && this.#rare.pos === 0 && this.#completeThrough === ""
+  }
+
+  /** Bytes of objects in the frame so far. */
+  get payloadLength(): number {
+    return this.#payloadEnd - PAYLOAD_HEADER_BYTES
+  }
+
+  /** Upper bound of what {@link finish} will answer, at most 60 bytes too high. */
+  get byteLength(): number {
+    return (
+      this.#payloadEnd -
+      PAYLOAD_HEADER_BYTES +
+      this.#count * COLUMN_BYTES_PER_EVENT +
+      this.#rare.pos +
+      FIXED_BYTES +
+      this.#gvkBytes +
+      this.#completeThrough.length * UTF8_BYTES_PER_UNIT
+    )
+  }
+
+  /**
+   * Bytes of a target that surely takes one event of `objectBytes`, its object row and a `complete_through`: the
+   * slab to ask for when `append` was refused in a fresh frame.
+   */
+  sizeFor(objectBytes: number, object?: NewObject): number {
+    return (
+      FIXED_BYTES + this.#gvkBytes + objectBytes + COLUMN_BYTES_PER_EVENT + VERSION_ALLOWANCE + newObjectBytes(object)
+    )
+  }
+
+  /**
+   * Starts a frame in `target`, forgetting the one before. `epoch` counts the histories of the kind: 0 for its first,
+   * one more after every restored cluster.
+   *
+   * @throws RangeError if `target` cannot hold even an empty frame; every slab of 4 KiB does.
+   */
+  begin(target: Uint8Array, epoch: number): void {
+    this.#target = target
+    this.#epoch = epoch
+    this.#count = 0
+    this.#payloadEnd = PAYLOAD_HEADER_BYTES
+    this.#timeBase = 0
+    this.#lastTime = 0
+    this.#opaque = false
+    this.#completeThrough = ""
+    this.#rare.reset()
+    if (!this.#fits(0)) throw new RangeError(`a frame of ${this.#gvk} does not fit into ${target.length} bytes`)
+  }
+
+  /**
+   * Adds one event; its object is `bytes[start … end)`, empty for vanished. `timeMicros` is µs since the Unix epoch.
+   * A string version is opaque; integers go as `number` or `bigint` (below 2^64). The fingerprint's two halves are
+   * unsigned 32-bit integers.
+   *
+   * `false`, with nothing written, if the event does not fit, if its time lies before that of the event before or 2^32 µs or more after it, or
+   * if integer and opaque versions would meet in one frame: finish the frame and begin a new one.
+   */
+  append(
+    action: ActionCode,
+    objectNumber: number,
+    timeMicros: number,
+    version: number | bigint | string,
+    fingerprintLow: number,
+    fingerprintHigh: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const index = this.#count
+    const length = end - start
+    const delta = index === 0 ? 0 : timeMicros - this.#lastTime
+    if (!(delta >= 0 && delta < TWO_POW_32)) return false
+    const isOpaque = typeof version === "string"
+    if (isOpaque !== this.#opaque && index > 0) return false
+    const versionBytes = isOpaque ? FIELD_HEADER_BYTES + version.length * UTF8_BYTES_PER_UNIT : 0
+    if (!this.#fits(length + COLUMN_BYTES_PER_EVENT + versionBytes)) return false
+    if (index === this.#capacity) this.#grow()
+    if (index === 0) {
+      this.#timeBase = timeMicros
+      this.#opaque = isOpaque
+    }
+    this.#lastTime = timeMicros
+    this.#actions[index] = action
+    this.#objectNumbers.setUint32(index * 4, objectNumber, true)
+    this.#lengths.setUint32(index * 4, length, true)
+    this.#timeDeltas.setUint32(index * 4, delta, true)
+    if (typeof version === "number") {
+      this.#versions.setUint32(index * 8, version, true)
+      this.#versions.setUint32(index * 8 + 4, version / TWO_POW_32, true)
+    } else if (isOpaque) {
+      this.#versions.setBigUint64(index * 8, 0n, true)
+      this.#rare.uint32(Tag.opaqueVersions).string(version)
+    } else {
+      this.#versions.setBigUint64(index * 8, version, true)
+    }
+    this.#fingerprints.setUint32(index * 8, fingerprintLow, true)
+    this.#fingerprints.setUint32(index * 8 + 4, fingerprintHigh, true)
+    if (length > 0) {
+      copyBytes.call(bytes, this.#target, this.#payloadEnd, start, end)
+      this.#payloadEnd += length
+    }
+    this.#count = index + 1
+    return true
+  }
+
+  /**
+   * Names an object whose number is new. Call it before the `append` of its first event; when that `append` is
+   * refused, name the object again in the next frame: the store ignores the repetition. `false` if it does not fit.
+   */
+  addObject(object: NewObject): boolean {
+    if (!this.#fits(newObjectBytes(object))) return false
+    const rare = this.#rare
+    rare.uint32(Tag.newObjects).fork()
+    rare.uint32(NewObjectTag.number).uint32(object.number)
+    rare.uint32(NewObjectTag.uid).string(object.uid)
+    if (object.namespace !== "") rare.uint32(NewObjectTag.namespace).string(object.namespace)
+    rare.uint32(NewObjectTag.name).string(object.name)
+    const owners = object.ownerReferences
+    if (owners !== undefined && owners.length > 0) rare.uint32(NewObjectTag.ownerReferences).bytes(owners)
+    rare.ldelim()
+    return true
+  }
+
+  /** Reports a missing range. `false` if it does not fit. */
+  addGap(gap: Gap): boolean {
+    const units = gap.fromVersion.length + gap.toVersion.length + gap.reason.length + gap.detail.length
+    if (!this.#fits(5 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
+    const rare = this.#rare
+    rare.uint32(Tag.gaps).fork()
+    if (gap.fromVersion !== "") rare.uint32(GapTag.fromVersion).string(gap.fromVersion)
+    if (gap.toVersion !== "") rare.uint32(GapTag.toVersion).string(gap.toVersion)
+    rare.uint32(GapTag.fromTime).double(gap.fromTime)
+    rare.uint32(GapTag.toTime).double(gap.toTime)
+    rare.uint32(GapTag.reason).string(gap.reason)
+    if (gap.detail !== "") rare.uint32(GapTag.detail).string(gap.detail)
+    rare.ldelim()
+    return true
+  }
+
+  /** The kind is complete up to `version` once this frame is stored; the last call counts. `false` if it does not fit. */
+  completeThrough(version: string): boolean {
+    const before = this.#completeThrough
+    this.#completeThrough = version
+    if (this.#fits(0)) return true
+    this.#completeThrough = before
+    return false
+  }
+
+  /** Completes the frame: bytes used at the front of the target. Call `begin` before anything else. */
+  finish(): number {
+    const target = this.#target
+    const payloadLength = this.#payloadEnd - PAYLOAD_HEADER_BYTES
+    target[0] = Tag.objects
+    target[1] = (payloadLength & 0x7f) | 0x80
+    target[2] = ((payloadLength >>> 7) & 0x7f) | 0x80
+    target[3] = ((payloadLength >>> 14) & 0x7f) | 0x80
+    target[4] = ((payloadLength >>> 21) & 0x7f) | 0x80
+    target[5] = payloadLength >>> 28
+    const columns = this.#columns.reset()
+    const count = this.#count
+    columns.uint32(Tag.gvk).string(this.#gvk)
+    if (this.#epoch !== 0) columns.uint32(Tag.epoch).uint32(this.#epoch)
+    if (count > 0) {
+      columns.uint32(Tag.timeBase).double(this.#timeBase)
+      columns.uint32(Tag.actions).bytes(this.#actions.subarray(0, count))
+      columns.uint32(Tag.objectNumbers).bytes(prefix(this.#objectNumbers, count * 4))
+      columns.uint32(Tag.lengths).bytes(prefix(this.#lengths, count * 4))
+      columns.uint32(Tag.timeDeltas).bytes(prefix(this.#timeDeltas, count * 4))
+      columns.uint32(Tag.resourceVersions).bytes(prefix(this.#versions, count * 8))
+      columns.uint32(Tag.fingerprints).bytes(prefix(this.#fingerprints, count * 8))
+    }
+    columns.raw(this.#rare.finish(true))
+    if (this.#completeThrough !== "") columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+    columns.finishInto(target, this.#payloadEnd)
+    return this.#payloadEnd + columns.pos
+  }
+
+  #fits(more: number): boolean {
+    return this.byteLength + more <= this.#target.length
+  }
+
+  #grow(): void {
+    this.#capacity *= 2
+    const actions = new Uint8Array(this.#capacity)
+    actions.set(this.#actions)
+    this.#actions = actions
+    this.#objectNumbers = doubled(this.#objectNumbers)
+    this.#lengths = doubled(this.#lengths)
+    this.#timeDeltas = doubled(this.#timeDeltas)
+    this.#versions = doubled(this.#versions)
+    this.#fingerprints = doubled(this.#fingerprints)
+  }
+}
+
+/** An opaque version or `complete_through` of an oversized frame; longer ones are not known. */
+const VERSION_ALLOWANCE = 1024
+
+/** Copies between any two byte arrays without making a view of the source range. */
+const copyBytes = Buffer.prototype.copy
+
+const prefix = (column: DataView, bytes: number): Uint8Array => new Uint8Array(column.buffer, 0, bytes)
+
+const doubled = (column: DataView): DataView => {
+  const larger = new Uint8Array(column.byteLength * 2)
+  larger.set(new Uint8Array(column.buffer))
+  return new DataView(larger.buffer)
+}
+
+/** Upper bound of an object row on the wire. */
+const newObjectBytes = (object: NewObject | undefined): number =>
+  object === undefined
+    ? 0
+    : 6 * FIELD_HEADER_BYTES +
+      (object.uid.length + object.namespace.length + object.name.length) * UTF8_BYTES_PER_UNIT +
+      (object.ownerReferences?.length ?? 0)

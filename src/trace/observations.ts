@@ -1,0 +1,271 @@
+/**
+ * Frames of observations, `proto/observations.proto`: what a watcher tells the store and what stays of it in a
+ * sealed block.
+ *
+ * {@link ObservationsBuilder} writes them, {@link decodeObservations} reads them as columns: a decoded frame is a
+ * handful of offsets into the bytes it was given, asked by event index; no object is made per event. The bytes must
+ * not change while the frame is in use. {@link splitObservations} takes a frame apart into the raw objects and everything else, so
+ * that the store can keep both without decoding either.
+ *
+ * Reading is total: bytes that are not a frame fail with {@link MalformedFrameError}, never with a RangeError from
+ * the middle of a column. Unknown fields are skipped, so that a newer writer can add some.
+ */
+
+import { parseGvk } from "../kube/gvk.ts"
+import type { ResourceVersion } from "../kube/resource-version.ts"
+import { expectWidth, isTime, malformed, parseColumns, parseGap, parseNewObject } from "./observation-fields.ts"
+import { type ActionCode, type Gap, type NewObject, Tag, VANISHED } from "./observation-wire.ts"
+
+export { MalformedFrameError } from "./observation-fields.ts"
+export { type ActionCode, APPLIED, DELETED, type Gap, type NewObject, VANISHED } from "./observation-wire.ts"
+export { ObservationsBuilder } from "./observations-builder.ts"
+
+/** A frame in two parts, both views of the frame's own bytes. */
+export interface SplitFrame {
+  /** The objects back to back, without field header. */
+  readonly payload: Uint8Array
+  /** Every other field as it stood on the wire. */
+  readonly columns: Uint8Array
+}
+
+/**
+ * Takes a frame apart without looking at its columns. Field 1 must come first, as the .proto file demands; a frame
+ * that starts with another field has no objects.
+ *
+ * @throws MalformedFrameError if the length of field 1 leads beyond the frame.
+ */
+export const splitObservations = (frame: Uint8Array): SplitFrame => {
+  if (frame.length === 0 || frame[0] !== Tag.objects) return { payload: frame.subarray(0, 0), columns: frame }
+  let length = 0
+  let position = 1
+  for (let scale = 1; ; scale *= 128) {
+    const byte = frame[position++]
+    if (byte === undefined || position > 6) throw malformed(frame, "the length of field 1 is cut off or too long")
+    length += (byte & 0x7f) * scale
+    if (byte < 0x80) break
+  }
+  const end = position + length
+  if (end > frame.length) throw malformed(frame, `field 1 claims ${length} bytes, ${frame.length - position} follow`)
+  return { payload: frame.subarray(position, end), columns: frame.subarray(end) }
+}
+
+/**
+ * Reads a whole frame and checks every column against every other.
+ *
+ * @throws MalformedFrameError
+ */
+export const decodeObservations = (frame: Uint8Array): Observations => {
+  const { payload, columns } = splitObservations(frame)
+  const observations = new Observations(columns, payload.length, payload)
+  observations.check()
+  return observations
+}
+
+/**
+ * Reads a frame from its columns alone, or with its payload kept elsewhere: how a table of contents is read. The
+ * columns were checked when they arrived; here only their structure is.
+ *
+ * @throws MalformedFrameError
+ */
+export const decodeColumns = (columns: Uint8Array, payload: Uint8Array | number): Observations =>
+  typeof payload === "number"
+    ? new Observations(columns, payload, columns.subarray(0, 0))
+    : new Observations(columns, payload.length, payload)
+
+/** A decoded frame. Indexes run from 0 to `count`−1 and are not checked: an index outside answers with a RangeError or nonsense. */
+export class Observations {
+  /** `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** Which history of the kind its versions belong to. */
+  readonly epoch: number
+  readonly count: number
+  /** Bytes of all objects together. */
+  readonly payloadLength: number
+  /** The objects back to back; empty when the frame was decoded from its columns alone. */
+  readonly payload: Uint8Array
+  /** Resource version up to which the kind is complete with this frame; the empty string says nothing new. */
+  readonly completeThrough: string
+  /** True if the server's versions are not integers: then only {@link resourceVersionText} means something. */
+  readonly hasOpaqueVersions: boolean
+
+  readonly #columns: Uint8Array
+  readonly #view: DataView
+  readonly #timeBase: number
+  /** Offsets into the columns: where each column starts. */
+  readonly #actions: number
+  readonly #objectNumbers: number
+  readonly #lengths: number
+  readonly #timeDeltas: number
+  readonly #versions: number
+  readonly #fingerprints: number
+  /** Start and end of each field 12 and 13, in pairs. */
+  readonly #newObjectSpans: ReadonlyArray<number>
+  readonly #gapSpans: ReadonlyArray<number>
+  readonly #opaqueVersions: ReadonlyArray<string>
+  /** Running sums, made when first asked for. */
+  #offsets: Uint32Array | undefined
+  #times: Float64Array | undefined
+  #newObjects: Array<NewObject> | undefined
+
+  /** Use {@link decodeObservations} or {@link decodeColumns}. */
+  constructor(columns: Uint8Array, payloadLength: number, payload: Uint8Array) {
+    const fields = parseColumns(columns)
+    const count = fields.actions.length
+    expectWidth(columns, "object_numbers", fields.objectNumbers, 4, count)
+    expectWidth(columns, "lengths", fields.lengths, 4, count)
+    expectWidth(columns, "time_deltas", fields.timeDeltas, 4, count)
+    expectWidth(columns, "resource_versions", fields.resourceVersions, 8, count)
+    expectWidth(columns, "fingerprints", fields.fingerprints, 8, count)
+    if (fields.opaqueVersions.length !== 0 && fields.opaqueVersions.length !== count) {
+      throw malformed(columns, `${fields.opaqueVersions.length} opaque_versions for ${count} events`)
+    }
+    this.gvk = fields.gvk
+    this.epoch = fields.epoch
+    this.count = count
+    this.payloadLength = payloadLength
+    this.payload = payload
+    this.completeThrough = fields.completeThrough
+    this.hasOpaqueVersions = fields.opaqueVersions.length > 0
+    this.#columns = columns
+    this.#view = new DataView(columns.buffer, columns.byteOffset, columns.byteLength)
+    this.#timeBase = fields.timeBase
+    this.#actions = fields.actions.start
+    this.#objectNumbers = fields.objectNumbers.start
+    this.#lengths = fields.lengths.start
+    this.#timeDeltas = fields.timeDeltas.start
+    this.#versions = fields.resourceVersions.start
+    this.#fingerprints = fields.fingerprints.start
+    this.#newObjectSpans = fields.newObjects
+    this.#gapSpans = fields.gaps
+    this.#opaqueVersions = fields.opaqueVersions
+  }
+
+  /** Highest object number an event names, 0 without events. */
+  highestObjectNumber(): number {
+    let highest = 0
+    for (let index = 0; index < this.count; index++) highest = Math.max(highest, this.objectNumber(index))
+    return highest
+  }
+
+  action(index: number): ActionCode {
+    return this.#columns[this.#actions + index] as ActionCode
+  }
+
+  objectNumber(index: number): number {
+    return this.#view.getUint32(this.#objectNumbers + index * 4, true)
+  }
+
+  /** Bytes of the object; 0 for vanished. */
+  length(index: number): number {
+    return this.#view.getUint32(this.#lengths + index * 4, true)
+  }
+
+  /** Where the object starts in the payload. */
+  offset(index: number): number {
+    this.#offsets ??= this.#sumLengths()
+    return this.#offsets[index] as number
+  }
+
+  /** µs since the Unix epoch. */
+  time(index: number): number {
+    this.#times ??= this.#sumTimes()
+    return this.#times[index] as number
+  }
+
+  /** Low 32 bits of the integer version; 0 when versions are opaque. */
+  versionLow(index: number): number {
+    return this.#view.getUint32(this.#versions + index * 8, true)
+  }
+
+  versionHigh(index: number): number {
+    return this.#view.getUint32(this.#versions + index * 8 + 4, true)
+  }
+
+  /** The integer version, 0 when versions are opaque. */
+  resourceVersion(index: number): ResourceVersion {
+    return joinVersion(this.versionLow(index), this.versionHigh(index))
+  }
+
+  /** The version as the server wrote it. */
+  resourceVersionText(index: number): string {
+    return this.hasOpaqueVersions ? (this.#opaqueVersions[index] as string) : this.resourceVersion(index).toString()
+  }
+
+  fingerprintLow(index: number): number {
+    return this.#view.getUint32(this.#fingerprints + index * 8, true)
+  }
+
+  fingerprintHigh(index: number): number {
+    return this.#view.getUint32(this.#fingerprints + index * 8 + 4, true)
+  }
+
+  /** The object's bytes, a view of `payload` (of the frame, or one kept elsewhere). */
+  object(index: number, payload: Uint8Array = this.payload): Uint8Array {
+    const start = this.offset(index)
+    return payload.subarray(start, start + this.length(index))
+  }
+
+  /** How many objects are named here for the first time. */
+  get newObjectCount(): number {
+    return this.#newObjectSpans.length / 2
+  }
+
+  /** Read once, kept with the frame. @throws MalformedFrameError unless the frame was checked. */
+  newObject(index: number): NewObject {
+    this.#newObjects ??= []
+    const known = this.#newObjects[index]
+    if (known !== undefined) return known
+    const [start, end] = [this.#newObjectSpans[index * 2] as number, this.#newObjectSpans[index * 2 + 1] as number]
+    const object = parseNewObject(this.#columns, start, end)
+    this.#newObjects[index] = object
+    return object
+  }
+
+  get gapCount(): number {
+    return this.#gapSpans.length / 2
+  }
+
+  /** @throws MalformedFrameError unless the frame was checked. */
+  gap(index: number): Gap {
+    return parseGap(this.#columns, this.#gapSpans[index * 2] as number, this.#gapSpans[index * 2 + 1] as number)
+  }
+
+  /** Compares the columns with each other and reads what is otherwise read late. @throws MalformedFrameError */
+  check(): void {
+    const columns = this.#columns
+    if (parseGvk(this.gvk) === undefined) throw malformed(columns, `gvk is ${JSON.stringify(this.gvk)}`)
+    if (!isTime(this.#timeBase)) throw malformed(columns, `time_base is ${this.#timeBase}`)
+    let total = 0
+    for (let index = 0; index < this.count; index++) {
+      const action = this.action(index)
+      const length = this.length(index)
+      if (action < 1 || action > 3) throw malformed(columns, `action ${action} of event ${index}`)
+      if (action === VANISHED && length > 0) throw malformed(columns, `vanished event ${index} has ${length} bytes`)
+      total += length
+    }
+    if (total !== this.payloadLength) {
+      throw malformed(columns, `lengths sum up to ${total}, objects hold ${this.payloadLength} bytes`)
+    }
+    for (let index = 0; index < this.newObjectCount; index++) this.newObject(index)
+    for (let index = 0; index < this.gapCount; index++) this.gap(index)
+  }
+
+  #sumLengths(): Uint32Array {
+    const offsets = new Uint32Array(this.count)
+    for (let index = 0, sum = 0; index < this.count; sum += this.length(index), index++) offsets[index] = sum
+    return offsets
+  }
+
+  #sumTimes(): Float64Array {
+    const times = new Float64Array(this.count)
+    for (let index = 0, time = this.#timeBase; index < this.count; index++) {
+      time += this.#view.getUint32(this.#timeDeltas + index * 4, true)
+      times[index] = time
+    }
+    return times
+  }
+}
+
+/** One number for both halves: a bigint only above 2^53−1, so that `===` agrees with equality. */
+export const joinVersion = (low: number, high: number): ResourceVersion =>
+  high < 0x20_0000 ? high * 0x1_0000_0000 + low : (BigInt(high) << 32n) | BigInt(low)

@@ -1,0 +1,104 @@
+/**
+ * An object as SimKube's tracer keeps it (simkube.md §2.4): what belongs to the recorded cluster only is taken out, and
+ * nothing else. Input is never changed; parts that stay are shared with it.
+ *
+ * | removed or changed                                                         | why                                    |
+ * | -------------------------------------------------------------------------- | -------------------------------------- |
+ * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none |
+ * | every `metadata` field but the eight of {@link KEPT_METADATA}; nulls there | typed metadata, and server-set fields  |
+ * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway      |
+ * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it    |
+ * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster   |
+ *
+ * `status`, owner references, finalizers and the volumes of service-account tokens stay. SimKube also drops unknown
+ * fields inside an owner reference; the API server has dropped those already.
+ */
+
+import { apiVersionOf, parseGvk } from "../kube/gvk.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
+import { sortedKeys } from "./key-order.ts"
+
+/** An object in the order in which SimKube's format writes its fields. */
+export interface SimkubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Known fields only, in alphabetical order. */
+  readonly metadata: JsonObject
+  /** All other fields of the top level in the order of their UTF-8 bytes. */
+  readonly rest: ReadonlyArray<readonly [key: string, value: JsonValue]>
+}
+
+/** `apiVersion` and `kind` of a GVK string, as {@link simkubeType} finds them. */
+export interface SimkubeType {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** Fields of ObjectMeta (Kubernetes 1.30, the version SimKube is built against) that survive, in alphabetical order. */
+const KEPT_METADATA = [
+  "annotations",
+  "finalizers",
+  "generateName",
+  "labels",
+  "name",
+  "namespace",
+  "ownerReferences",
+  "selfLink",
+] as const
+
+const DROPPED_ANNOTATIONS = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "deployment.kubernetes.io/revision",
+])
+
+/** `apps/v1.Deployment` → `apps/v1`, `Deployment`. Look it up once per kind. `undefined` if the text is no GVK. */
+export const simkubeType = (gvk: string): SimkubeType | undefined => {
+  const parsed = parseGvk(gvk)
+  return parsed === undefined ? undefined : { apiVersion: apiVersionOf(parsed), kind: parsed.kind }
+}
+
+/** The object as SimKube would keep it. Total: parts of an unexpected type are treated as absent or left as they are. */
+export const sanitise = (type: SimkubeType, object: JsonObject): SimkubeObject => {
+  const isPod = type.kind === "Pod" && type.apiVersion === "v1"
+  const rest: Array<readonly [string, JsonValue]> = []
+  for (const key of sortedKeys(object)) {
+    if (key === "apiVersion" || key === "kind" || key === "metadata") continue
+    const value = object[key] as JsonValue
+    rest.push([key, isPod && key === "spec" && isJsonObject(value) ? without(value, isNodeName) : value])
+  }
+  return { ...type, metadata: sanitiseMetadata(object.metadata), rest }
+}
+
+/** The `spec` of a sanitised object: what SimKube hashes. `undefined` if there is none. */
+export const specOf = (object: SimkubeObject): JsonValue | undefined => object.rest.find(([key]) => key === "spec")?.[1]
+
+/**
+ * What stands for a deleted object. SimKube writes `namespace: ""` for cluster-scoped objects, which its own look-ups then
+ * miss (W-12); here such a stub has no namespace at all.
+ */
+export const deletionStub = (type: SimkubeType, namespace: string, name: string): SimkubeObject => ({
+  ...type,
+  metadata: namespace === "" ? { name } : { name, namespace },
+  rest: [],
+})
+
+const sanitiseMetadata = (metadata: JsonValue | undefined): JsonObject => {
+  const kept: Record<string, JsonValue> = { annotations: {} }
+  if (!isJsonObject(metadata)) return kept
+  for (const field of KEPT_METADATA) {
+    const value = Object.hasOwn(metadata, field) ? metadata[field] : null
+    if (value === null || value === undefined) continue
+    kept[field] =
+      field === "annotations" && isJsonObject(value) ? without(value, (key) => DROPPED_ANNOTATIONS.has(key)) : value
+  }
+  return kept
+}
+
+const isNodeName = (key: string): boolean => key === "nodeName"
+
+/** The object without some keys; the same object if it has none of them. */
+const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonObject =>
+  Object.keys(object).some(isDropped)
+    ? // Not by assignment: a key `__proto__` would set the prototype. Entries become own properties whatever their name.
+      Object.fromEntries(Object.entries(object).filter(([key]) => !isDropped(key)))
+    : object

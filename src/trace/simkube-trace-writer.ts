@@ -1,0 +1,248 @@
+/**
+ * Writes a SimKube trace (format version 2) from a sequence of changes, without holding them: memory grows with the
+ * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-events.ts`).
+ *
+ * Shape: a head event at the start of the window, always, filled with the start snapshot if there is one; then the
+ * changes. SimKube applies all of an event's `applied_objs` before it deletes its `deleted_objs`, so one event holds applies
+ * followed by deletes, never a delete followed by an apply: a delete and a re-creation within one second become two
+ * events of that second (SimKube itself would lose the object, W-05). Times are floored to seconds and never go
+ * back: a change that is earlier than the one before it takes that one's second.
+ */
+
+import type { Action } from "./event.ts"
+import type { JsonObject } from "./exact-json.ts"
+import { MessagePackError } from "./message-pack.ts"
+import { MessagePackWriter } from "./message-pack-writer.ts"
+import { deletionStub, type SimkubeObject, type SimkubeType, sanitise, simkubeType, specOf } from "./sanitise.ts"
+import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
+import { SimkubeEvents } from "./simkube-events.ts"
+import { NestingTooDeepError, simkubeHash } from "./simkube-hash.ts"
+import {
+  namespacedName,
+  type OwnedLifecycles,
+  type PodLifecycle,
+  SIMKUBE_TRACE_VERSION,
+  UnwritableChangeError,
+} from "./simkube-trace.ts"
+import type { Spool } from "./spool.ts"
+
+/** What a trace is made from. */
+export interface SimkubeTraceOptions {
+  readonly trackedObjects: TrackedObjects
+  /** Start of the window, Unix seconds: the time of the head event, from which SimKube counts. */
+  readonly startSeconds: number
+  /**
+   * End of the window, Unix seconds: if given, an empty event stands there. Default: none, as SimKube's own exports have
+   * none; but then a replay stops right after the last change and loses the idle time behind it (W-34).
+   */
+  readonly endMarkerSeconds?: number
+  /** Takes the events until they are counted. Stays the caller's: to be disposed of after the last chunk. */
+  readonly spool: Spool
+}
+
+interface ObjectName {
+  readonly gvk: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** One object of the start snapshot, as the server sent it; the writer sanitises. */
+export interface SimkubeSnapshotObject extends ObjectName {
+  readonly object: JsonObject
+}
+
+/** One change: an object as the server sent it, or the news that it is gone. `time` is in µs since the Unix epoch. */
+export type SimkubeChange =
+  | (SimkubeSnapshotObject & { readonly action: "applied"; readonly time: number })
+  | (ObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
+
+/** Chunks given out are about this large. */
+const CHUNK_BYTES = 64 * 1024
+
+/** Add the snapshot, then the changes in order, then take the chunks of {@link finish}. */
+export class SimkubeTraceWriter {
+  readonly #config: EncodedTrackedObjects
+  readonly #types = new Map<string, SimkubeType>()
+  readonly #events: SimkubeEvents
+  readonly #index = new Map<string, Map<string, bigint>>()
+  readonly #leftOut = new Map<string, number>()
+  readonly #endMarkerSeconds: number | undefined
+  /** The object being encoded: nothing reaches an event before it is whole. */
+  readonly #object = new MessagePackWriter()
+  #isHeadOpen = true
+  #seconds: number
+
+  constructor(options: SimkubeTraceOptions) {
+    this.#config = encodeTrackedObjects(options.trackedObjects)
+    for (const gvk of this.#config.entries.keys()) {
+      const type = simkubeType(gvk)
+      if (type !== undefined) this.#types.set(gvk, type)
+    }
+    this.#endMarkerSeconds = options.endMarkerSeconds
+    this.#seconds = options.startSeconds
+    this.#events = new SimkubeEvents(options.spool)
+    this.#events.begin(options.startSeconds)
+  }
+
+  /**
+   * Objects and changes passed over, per GVK: of kinds that are not tracked, or that SimKube cannot be told of (see
+   * `encodeTrackedObjects`). Whoever exports must say so.
+   */
+  get leftOut(): ReadonlyMap<string, number> {
+    return this.#leftOut
+  }
+
+  /**
+   * Adds an object to the head event: it existed when the window began. Only before the first {@link add}.
+   *
+   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   */
+  addSnapshot(object: SimkubeSnapshotObject): void {
+    if (!this.#isHeadOpen) throw new Error("the start snapshot must be complete before the first change")
+    const encoded = this.#encodeApplied(object)
+    if (encoded !== undefined) this.#events.apply(encoded)
+  }
+
+  /**
+   * Adds the next change.
+   *
+   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   */
+  add(change: SimkubeChange): void {
+    const isApplied = change.action === "applied"
+    const encoded = isApplied ? this.#encodeApplied(change) : this.#encodeDeleted(change)
+    if (encoded === undefined) return
+    this.#seconds = Math.max(this.#seconds, Math.floor(change.time / 1_000_000))
+    const startsEvent =
+      this.#isHeadOpen || this.#events.seconds !== this.#seconds || (isApplied && this.#events.holdsDeletions)
+    if (startsEvent) this.#events.begin(this.#seconds)
+    this.#isHeadOpen = false
+    if (isApplied) this.#events.apply(encoded)
+    else this.#events.delete(encoded)
+  }
+
+  /**
+   * The file, in chunks of about 64 KiB, each with memory of its own. Call it once, after the last change. Of the
+   * lifecycles those appear whose owner is in the index and that have a pod, as SimKube's readers expect; the list
+   * may be empty or computed while it is read.
+   *
+   * @throws SpoolError
+   */
+  *finish(lifecycles: Iterable<OwnedLifecycles> = []): Generator<Uint8Array> {
+    if (this.#endMarkerSeconds !== undefined) this.#events.begin(Math.max(this.#seconds, this.#endMarkerSeconds))
+    this.#events.end()
+    const out = new MessagePackWriter(2 * CHUNK_BYTES)
+    out.writeMapHeader(5)
+    out.writeString("version")
+    out.writeInteger(SIMKUBE_TRACE_VERSION)
+    out.writeString("config")
+    out.writeValue(new Map([["trackedObjects", this.#config.entries]]))
+    out.writeString("events")
+    out.writeArrayHeader(this.#events.count)
+    for (const piece of this.#events.read()) {
+      out.writeEncoded(piece)
+      if (out.length >= CHUNK_BYTES) yield taken(out)
+    }
+    out.writeString("index")
+    out.writeMapHeader(this.#index.size)
+    for (const [gvk, names] of this.#index) {
+      out.writeString(gvk)
+      out.writeMapHeader(names.size)
+      for (const [name, hash] of names) {
+        out.writeString(name)
+        out.writeInteger(hash)
+        if (out.length >= CHUNK_BYTES) yield taken(out)
+      }
+    }
+    out.writeString("pod_lifecycles")
+    this.#writeLifecycles(out, lifecycles)
+    yield taken(out)
+  }
+
+  /** The encoded object, valid until the next one; `undefined` if its kind is left out. */
+  #encodeApplied(source: SimkubeSnapshotObject): Uint8Array | undefined {
+    const type = this.#typeOf(source.gvk)
+    if (type === undefined) return undefined
+    const object = sanitise(type, source.object)
+    const [encoded, hash] = this.#encode(source, object, () => simkubeHash(specOf(object)))
+    const names = this.#index.get(source.gvk) ?? new Map<string, bigint>()
+    this.#index.set(source.gvk, names.set(namespacedName(source.namespace, source.name), hash))
+    return encoded
+  }
+
+  #encodeDeleted(source: ObjectName): Uint8Array | undefined {
+    const type = this.#typeOf(source.gvk)
+    if (type === undefined) return undefined
+    return this.#encode(source, deletionStub(type, source.namespace, source.name), () => undefined)[0]
+  }
+
+  #encode<A>(source: ObjectName, object: SimkubeObject, hash: () => A): readonly [Uint8Array, A] {
+    this.#object.clear()
+    try {
+      writeObject(this.#object, object)
+      return [this.#object.view(), hash()]
+    } catch (error) {
+      if (!(error instanceof MessagePackError || error instanceof NestingTooDeepError)) throw error
+      const { gvk, namespace, name } = source
+      throw new UnwritableChangeError({ gvk, namespace, name, detail: error.message })
+    }
+  }
+
+  #typeOf(gvk: string): SimkubeType | undefined {
+    const type = this.#types.get(gvk)
+    if (type === undefined) this.#leftOut.set(gvk, (this.#leftOut.get(gvk) ?? 0) + 1)
+    return type
+  }
+
+  #writeLifecycles(out: MessagePackWriter, lifecycles: Iterable<OwnedLifecycles>): void {
+    const entries = new MessagePackWriter()
+    let count = 0
+    for (const { gvk, owner, pods } of lifecycles) {
+      const lists = [...pods].filter(([, list]) => list.length > 0)
+      if (lists.length === 0 || this.#index.get(gvk)?.has(owner) !== true) continue
+      count++
+      entries.writeValue([gvk, owner])
+      entries.writeMapHeader(lists.length)
+      for (const [hash, list] of lists) {
+        entries.writeInteger(hash)
+        entries.writeArrayHeader(list.length)
+        for (const lifecycle of list) entries.writeValue(lifecycleValue(lifecycle))
+      }
+    }
+    out.writeMapHeader(count)
+    out.writeEncoded(entries.view())
+  }
+}
+
+const writeObject = (out: MessagePackWriter, object: SimkubeObject): void => {
+  out.writeMapHeader(3 + object.rest.length)
+  out.writeString("apiVersion")
+  out.writeString(object.apiVersion)
+  out.writeString("kind")
+  out.writeString(object.kind)
+  out.writeString("metadata")
+  out.writeValue(object.metadata, 1)
+  for (const [key, value] of object.rest) {
+    out.writeString(key)
+    out.writeValue(value, 1)
+  }
+}
+
+const lifecycleValue = (lifecycle: PodLifecycle): string | ReadonlyMap<string, number | ReadonlyArray<number>> => {
+  switch (lifecycle.state) {
+    case "empty":
+      return "Empty"
+    case "running":
+      return new Map([["Running", lifecycle.start]])
+    case "finished":
+      return new Map([["Finished", [lifecycle.start, lifecycle.end]]])
+  }
+}
+
+/** What is in the writer as a chunk of its own. */
+const taken = (writer: MessagePackWriter): Uint8Array => {
+  const chunk = Uint8Array.from(writer.view())
+  writer.clear()
+  return chunk
+}

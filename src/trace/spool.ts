@@ -1,0 +1,106 @@
+/**
+ * A spool holds bytes that are written once and read once, in order: the middle of a file whose beginning (the counts)
+ * is known only at its end. Memory does not grow with a file spool; the disk does, and a full disk is a
+ * {@link SpoolError}, never a short file.
+ */
+
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
+import { join } from "node:path"
+import * as Schema from "effect/Schema"
+
+/** Append first, then read once; synchronous because its user is an encoder in a worker of its own. */
+export interface Spool extends Disposable {
+  /** Bytes appended so far. */
+  readonly length: number
+  /** Keeps a copy of the bytes. Throws SpoolError. */
+  append(bytes: Uint8Array): void
+  /** Everything appended, in pieces of at most 64 KiB; a piece is valid until the next is taken. Throws SpoolError. */
+  read(): Iterable<Uint8Array>
+}
+
+/** The file behind a spool cannot be created, written or read. */
+export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
+  operation: Schema.Literals(["create", "append", "read"]),
+  directory: Schema.String,
+  /** The system's code, such as ENOSPC. */
+  code: Schema.String,
+}) {
+  override get message(): string {
+    return `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
+  }
+}
+
+const PIECE_BYTES = 64 * 1024
+
+/** A spool in memory: for tests and for small traces. */
+export const memorySpool = (): Spool => {
+  const kept: Uint8Array[] = []
+  let length = 0
+  return {
+    get length() {
+      return length
+    },
+    append: (bytes) => {
+      if (bytes.length > 0) kept.push(Uint8Array.from(bytes))
+      length += bytes.length
+    },
+    *read() {
+      for (const bytes of kept)
+        for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES)
+    },
+    [Symbol.dispose]: () => {
+      kept.length = 0
+    },
+  }
+}
+
+/**
+ * A spool in a file without a name: it is unlinked as soon as it is open, so that neither a crash nor SIGKILL leaves it
+ * behind. `directory` must exist; it should be on a disk, not in memory.
+ *
+ * @throws SpoolError (`create`)
+ */
+export const fileSpool = (directory: string): Spool => {
+  const guarded = <A>(operation: SpoolError["operation"], run: () => A): A => {
+    try {
+      return run()
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : String(error)
+      throw new SpoolError({ operation, directory, code })
+    }
+  }
+  const file = guarded("create", () => {
+    const folder = mkdtempSync(join(directory, "spool-"))
+    try {
+      return openSync(join(folder, "events"), "wx+", 0o600)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+  let length = 0
+  return {
+    get length() {
+      return length
+    },
+    append: (bytes) =>
+      guarded("append", () => {
+        // A write may take less than it was given (a disk about to be full).
+        for (let start = 0; start < bytes.length; ) {
+          const written = writeSync(file, bytes, start, bytes.length - start, length)
+          start += written
+          length += written
+        }
+      }),
+    *read() {
+      const piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
+      for (let start = 0; start < length; ) {
+        const count = guarded("read", () => readSync(file, piece, 0, Math.min(PIECE_BYTES, length - start), start))
+        if (count === 0)
+          throw new SpoolError({ operation: "read", directory, code: "the file is shorter than written" })
+        yield piece.subarray(0, count)
+        start += count
+      }
+    },
+    [Symbol.dispose]: () => closeSync(file),
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * The settings of one kind: SimKube's four keys as SimKube reads them, and ours. Every key is read even if another is
+ * wrong; an entry with any mistake yields no kind.
+ */
+import { isScalar, type Node } from "yaml"
+import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { fieldSelectorFault } from "./field-selector.ts"
+import { pointerFault } from "./json-pointer.ts"
+import { fixedTemplatePaths } from "./known-kinds.ts"
+import { parseLabelSelector } from "./label-selector.ts"
+import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
+import { nearest } from "./spelling.ts"
+import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
+import type { Position } from "./yaml-document.ts"
+
+/** The keys of a kind, in the order in which messages name them. The deprecated `podSpecTemplatePath` is read, not named. */
+export const kindKeys = [
+  "podSpecTemplatePaths",
+  "trackLifecycle",
+  "skipOwned",
+  "detect",
+  "ignore",
+  "keepManagedFields",
+  "labelSelector",
+  "fieldSelector",
+  "namespaces",
+] as const
+
+const readableKeys: ReadonlySet<string> = new Set([...kindKeys, "podSpecTemplatePath"])
+const detections: readonly string[] = ["all", "content", "spec"] satisfies readonly Detect[]
+
+/** Reads the value that stands at a kind's key. `key: {}`, `key:` and `key: null` all mean the defaults. */
+export const readKind = (
+  reader: SettingReader,
+  gvk: GroupVersionKind,
+  keyPosition: Position,
+  node: Node | undefined,
+): ConfiguredKind | undefined => {
+  const gvkText = formatGvk(gvk)
+  const problemsBefore = reader.problems.length
+  const settings = readEntries(reader, gvkText, node)
+  if (settings === undefined) return undefined
+  const at = (key: string): Position => settings.get(key)?.keyPosition ?? keyPosition
+  const read = <T>(
+    key: string,
+    readValue: (value: Node | undefined, where: string) => T | undefined,
+  ): T | undefined => {
+    const entry = settings.get(key)
+    return entry === undefined ? undefined : readValue(entry.value, `${key} of ${gvkText}`)
+  }
+
+  const podSpecTemplatePaths = readTemplatePaths(reader, gvk, settings, at)
+  const trackLifecycle = read("trackLifecycle", (value, where) => reader.boolean(value, where)) ?? false
+  const skipOwned = read("skipOwned", (value, where) => readSkipOwned(reader, value, where)) ?? false
+  const detect = read("detect", (value, where) => readDetect(reader, value, where))
+  const ignore = read("ignore", (value) => readIgnore(reader, value, gvkText))
+  const keepManagedFields = read("keepManagedFields", (value, where) => reader.boolean(value, where)) ?? true
+  const labelSelector = read("labelSelector", (value, where) => readSelector(reader, value, where, labelSelectorFault))
+  const fieldSelector = read("fieldSelector", (value, where) => readSelector(reader, value, where, fieldSelectorFault))
+  const namespaces = read("namespaces", (value) => readNamespaces(reader, value, gvkText))
+  if (reader.problems.length > problemsBefore) return undefined
+  return {
+    gvk,
+    gvkText,
+    podSpecTemplatePaths,
+    trackLifecycle,
+    skipOwned,
+    keepManagedFields,
+    ...(detect === undefined ? {} : { detect }),
+    ...(ignore === undefined ? {} : { ignore }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    ...(namespaces === undefined ? {} : { namespaces }),
+  }
+}
+
+/** Checks the keys: unknown and repeated ones are mistakes, as in SimKube. */
+const readEntries = (
+  reader: SettingReader,
+  gvkText: string,
+  node: Node | undefined,
+): ReadonlyMap<string, Entry> | undefined => {
+  if (reader.isEmpty(node)) return new Map()
+  const entries = reader.entries(node, gvkText, "a mapping of settings; write {} for the defaults")
+  if (entries === undefined) return undefined
+  const settings = new Map<string, Entry>()
+  for (const entry of entries) {
+    const first = settings.get(entry.key)
+    if (!readableKeys.has(entry.key)) {
+      const suggestion = nearest(entry.key, kindKeys)
+      const hint = suggestion === undefined ? {} : { suggestion }
+      const allowed = [...kindKeys]
+      reader.problem({ _tag: "UnknownKey", ...entry.keyPosition, key: entry.key, where: gvkText, allowed, ...hint })
+    } else if (first !== undefined) {
+      const firstLine = first.keyPosition.line
+      reader.problem({ _tag: "DuplicateKey", ...entry.keyPosition, key: entry.key, where: gvkText, firstLine })
+    } else settings.set(entry.key, entry)
+  }
+  return settings
+}
+
+/**
+ * SimKube's normalisation. The plural key counts unless it is missing or empty, then the deprecated singular one. A kind
+ * SimKube knows has fixed paths: any other is refused when a trace is read, so it is refused here. Any other kind
+ * takes any text, and, unlike in SimKube, none at all: a ConfigMap has no pod template.
+ */
+const readTemplatePaths = (
+  reader: SettingReader,
+  gvk: GroupVersionKind,
+  settings: ReadonlyMap<string, Entry>,
+  at: (key: string) => Position,
+): readonly string[] => {
+  const gvkText = formatGvk(gvk)
+  const plural = settings.get("podSpecTemplatePaths")?.value
+  const singular = settings.get("podSpecTemplatePath")?.value
+  const paths: Omit<PlacedText, "where">[] = reader.isEmpty(plural)
+    ? []
+    : (reader.texts(plural, listOf("podSpecTemplatePaths", gvkText)) ?? [])
+  if (!reader.isEmpty(singular)) {
+    const text = reader.text(singular, `podSpecTemplatePath of ${gvkText}`)
+    const position = at("podSpecTemplatePath")
+    const isUsed = paths.length === 0
+    reader.warning({ _tag: isUsed ? "DeprecatedPath" : "IgnoredDeprecatedPath", ...position, gvk: gvkText })
+    if (isUsed && text !== undefined) paths.push({ text, position })
+  }
+  const texts = paths.map(({ text }) => text)
+  const fixed = fixedTemplatePaths(gvk)
+  if (fixed !== undefined) {
+    const [first] = paths
+    if (first !== undefined && !sameTexts(texts, fixed))
+      reader.problem({ _tag: "FixedPaths", ...first.position, gvk: gvkText, found: texts, allowed: fixed })
+    return fixed
+  }
+  for (const { text, position } of paths) {
+    const reason = pointerFault(text)
+    if (reason !== undefined) reader.warning({ _tag: "UnusualPath", ...position, gvk: gvkText, path: text, reason })
+  }
+  return texts
+}
+
+const sameTexts = (left: readonly string[], right: readonly string[]): boolean =>
+  left.length === right.length && left.every((text, index) => text === right[index])
+
+const readSkipOwned = (reader: SettingReader, value: Node | undefined, where: string): SkipOwned | undefined => {
+  const target = reader.document.follow(value)
+  if (isScalar(target) && target.value === "ingest") return "ingest"
+  const flag = reader.boolean(value, where, "true, false or ingest")
+  return flag === undefined ? undefined : flag ? "export" : false
+}
+
+const readDetect = (reader: SettingReader, value: Node | undefined, where: string): Detect | undefined => {
+  const text = reader.text(value, where)
+  if (text === undefined) return undefined
+  if (text === "all" || text === "content" || text === "spec") return text
+  const suggestion = nearest(text, detections)
+  const hint = suggestion === undefined ? {} : { suggestion }
+  const reason = `it must be one of ${detections.join(", ")}`
+  reader.problem({ _tag: "InvalidValue", ...reader.document.positionOf(value), where, found: text, reason, ...hint })
+  return undefined
+}
+
+/** Names a list setting (`ignore of v1.Pod`) and its items (`ignore[0] of v1.Pod`). */
+const listOf =
+  (key: string, gvkText: string) =>
+  (index: number | ""): string =>
+    `${key}${index === "" ? "" : `[${index}]`} of ${gvkText}`
+
+const readIgnore = (reader: SettingReader, value: Node | undefined, gvkText: string): readonly string[] | undefined =>
+  reader.texts(value, listOf("ignore", gvkText))?.map(({ text, position, where }) => {
+    const fault = text === "" ? "stands for the whole object: no change would ever count" : pointerFault(text)
+    if (fault !== undefined) {
+      const reason = `it ${fault}; a JSON pointer is wanted, such as /metadata/annotations/example.com~1heartbeat`
+      reader.problem({ _tag: "InvalidValue", ...position, where, found: text, reason })
+    } else if (text.split("/").includes("*")) reader.warning({ _tag: "LiteralStar", ...position, where, pointer: text })
+    return text
+  })
+
+const labelSelectorFault = (text: string): string | undefined => {
+  const reading = parseLabelSelector(text)
+  return reading._tag === "Refused" ? reading.reason : undefined
+}
+
+const readSelector = (
+  reader: SettingReader,
+  value: Node | undefined,
+  where: string,
+  faultOf: (text: string) => string | undefined,
+): string | undefined => {
+  const found = reader.text(value, where)
+  const fault = found === undefined ? undefined : faultOf(found)
+  if (found === undefined || fault === undefined) return found
+  const reason = `${fault}. Leave the key out to record all objects`
+  reader.problem({ _tag: "InvalidValue", ...reader.document.positionOf(value), where, found, reason })
+  return undefined
+}
+
+const namespaceName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+const readNamespaces = (
+  reader: SettingReader,
+  value: Node | undefined,
+  gvkText: string,
+): readonly string[] | undefined => {
+  const texts = reader.texts(value, listOf("namespaces", gvkText))
+  if (texts === undefined) return undefined
+  if (texts.length === 0) {
+    const where = listOf("namespaces", gvkText)("")
+    const allowed = "a list of at least one namespace. Leave the key out to record all of them"
+    const position = reader.document.positionOf(value)
+    reader.problem({ _tag: "WrongType", ...position, where, found: "an empty list", allowed })
+  }
+  for (const { text, position, where } of texts) {
+    const reason = "it is not the name of a namespace (small letters, digits and -, at most 63)"
+    if (!namespaceName.test(text)) reader.problem({ _tag: "InvalidValue", ...position, where, found: text, reason })
+  }
+  return [...new Set(texts.map(({ text }) => text))]
+}

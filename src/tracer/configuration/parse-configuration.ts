@@ -1,0 +1,161 @@
+/**
+ * The configuration file: SimKube's tracer configuration, unchanged, plus our settings per kind.
+ *
+ * Guarantees: never throws; every mistake of a file is reported at once, each with its place; every file SimKube accepts
+ * is accepted and means the same (docs/reference/configuration.md names the two exceptions, neither of which SimKube can
+ * start with). What SimKube ignores is accepted with a warning.
+ */
+import * as Result from "effect/Result"
+import { isScalar } from "yaml"
+import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { kindKeys, readKind } from "./kind-settings.ts"
+import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
+import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
+import { quoted } from "./quoted.ts"
+import { type Entry, SettingReader } from "./setting-reader.ts"
+import { nearest } from "./spelling.ts"
+import { type DetectionDefaults, type RecorderConfiguration, resolveKind, type TrackedKind } from "./tracked-kind.ts"
+import { readYaml, type YamlDocument } from "./yaml-document.ts"
+
+export interface ParseOptions {
+  /** Name of the file, for messages. */
+  readonly source: string
+  /** Whether `v1.Secret` may be recorded. Default false: nothing redacts secrets, and traces get copied around. */
+  readonly allowSecrets?: boolean
+  readonly defaults: DetectionDefaults
+}
+
+export interface ParsedConfiguration {
+  readonly configuration: RecorderConfiguration
+  /** In the order of the file, at most 100. */
+  readonly warnings: readonly ConfigurationWarning[]
+}
+
+const rootKey = "trackedObjects"
+
+/** Reads the bytes of a configuration file. */
+export const parseConfiguration = (
+  bytes: Uint8Array,
+  options: ParseOptions,
+): Result.Result<ParsedConfiguration, ConfigurationInvalidError> => {
+  const document = readYaml(bytes)
+  if (Result.isFailure(document))
+    return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
+  const reader = new SettingReader(document.success)
+  const kinds = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? []
+  if (reader.problems.length > 0)
+    return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
+  return Result.succeed({
+    configuration: { kinds, source: options.source },
+    warnings: inOrder(reader.warnings),
+  })
+}
+
+const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
+  notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
+
+const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): readonly TrackedKind[] => {
+  const allowed = `a mapping with the key ${rootKey}`
+  if (isScalar(document.root) && !reader.isEmpty(document.root)) {
+    // Not quoted: a file that is one word is most likely a token.
+    reader.problem({ _tag: "WrongType", line: 1, column: 1, where: "the file", found: "a single text", allowed })
+    return []
+  }
+  const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
+  if (entries === undefined) return []
+  const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
+  const others = entries.filter(({ key }) => key !== rootKey)
+  if (root === undefined) {
+    const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
+    reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
+    return []
+  }
+  const where = "the file"
+  for (const { key, keyPosition } of repeated)
+    reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: root.keyPosition.line })
+  for (const { key, keyPosition } of others)
+    reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
+  return readKinds(reader, root, options)
+}
+
+const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): readonly TrackedKind[] => {
+  if (reader.isEmpty(root.value)) {
+    const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
+    reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
+    return []
+  }
+  const entries = reader.entries(root.value, rootKey, "a mapping of kinds, such as apps/v1.Deployment: {}")
+  if (entries === undefined) return []
+  if (entries.length === 0) reader.warning({ _tag: "NothingTracked", ...root.keyPosition })
+  // SimKube keeps the last of repeated kinds; so does a Map, at the place of the first.
+  const kinds = new Map<string, TrackedKind>()
+  const firstLines = new Map<string, number>()
+  for (const { key, keyPosition, value } of entries) {
+    const gvk = readGvk(reader, key, keyPosition)
+    if (gvk === undefined) continue
+    if (isSecret(gvk) && options.allowSecrets !== true)
+      reader.problem({ _tag: "SecretsRefused", ...keyPosition, gvk: key })
+    const configured = readKind(reader, gvk, keyPosition, value)
+    if (configured === undefined) continue
+    const kind = resolveKind(configured, options.defaults)
+    const firstLine = firstLines.get(kind.gvkText)
+    if (firstLine !== undefined) reader.warning({ _tag: "RepeatedKind", ...keyPosition, gvk: kind.gvkText, firstLine })
+    firstLines.set(kind.gvkText, firstLine ?? keyPosition.line)
+    kinds.set(kind.gvkText, kind)
+    if (kind.detect === "all" && (configured.ignore ?? []).length > 0)
+      reader.warning({ _tag: "IgnoreWithoutEffect", ...keyPosition, gvk: kind.gvkText })
+    const suggestion = suggestFamiliarKind(gvk)
+    if (suggestion !== undefined)
+      reader.warning({ _tag: "UnfamiliarKind", ...keyPosition, gvk: kind.gvkText, suggestion })
+  }
+  return [...kinds.values()]
+}
+
+const isSecret = (gvk: GroupVersionKind): boolean => gvk.group === "" && gvk.kind.toLowerCase() === "secret"
+
+/** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. Anything else no API server can serve. */
+const groupName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/
+const versionName = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+const kindName = /^[A-Za-z][A-Za-z0-9-]*$/
+
+const readGvk = (
+  reader: SettingReader,
+  found: string,
+  position: Entry["keyPosition"],
+): GroupVersionKind | undefined => {
+  const gvk = parseGvk(found)
+  const reason =
+    gvk === undefined ? "a kind is written group/version.Kind, or version.Kind in the core group" : faultOf(gvk)
+  if (reason === undefined) return gvk
+  const suggestion = suggestKind(found)
+  const hint = suggestion === undefined ? {} : { suggestion }
+  reader.problem({ _tag: "InvalidKind", ...position, found, reason, ...hint })
+  return undefined
+}
+
+const faultOf = (gvk: GroupVersionKind): string | undefined => {
+  if (gvk.group === "" && gvk.version !== "v1") return "without a group there is only the version v1"
+  if (!groupName.test(gvk.group)) return "its group is not a DNS name"
+  if (!versionName.test(gvk.version)) return "its version is not a name such as v1 or v1beta1"
+  if (!kindName.test(gvk.kind)) return "its kind is not a name such as Deployment"
+  return undefined
+}
+
+const missingRootAdvice = (others: readonly Entry[]): string => {
+  const keys = new Set(others.map(({ key }) => key))
+  if (keys.has("clusters") || keys.has("current-context"))
+    return "this looks like a kubeconfig, which is given with --kubeconfig"
+  if (keys.has("apiVersion") && keys.has("kind")) return "this looks like a Kubernetes object, not a configuration"
+  for (const { key, keyPosition } of others) {
+    if (nearest(key, [rootKey]) !== undefined) return `rename ${quoted(key)} in line ${keyPosition.line}`
+    if (parseGvk(key) !== undefined) return `write ${rootKey}: above the kinds and indent them below it`
+  }
+  return `the file begins with ${rootKey}:, and below it, indented, the kinds, such as apps/v1.Deployment: {}`
+}
+
+const ignoredKeyAdvice = (key: string): string => {
+  if (nearest(key, [rootKey]) !== undefined) return `did you mean ${rootKey}?`
+  if (kindKeys.some((known) => known === key)) return `it belongs inside a kind below ${rootKey}`
+  if (parseGvk(key) !== undefined) return `indent it below ${rootKey} to record that kind`
+  return `only ${rootKey} is read`
+}

@@ -1,0 +1,93 @@
+/**
+ * What a recorder is told to record: the kinds, and how each is recorded. This is what the configuration file means,
+ * with every default filled in; nobody after this module asks whether a setting was given.
+ */
+import * as Schema from "effect/Schema"
+import type { GroupVersionKind } from "../../kube/gvk.ts"
+
+/**
+ * When a change counts as an event. `all`: every new resourceVersion. `content`: anything but `status` and
+ * `metadata.{resourceVersion,generation,managedFields}`. `spec`: SimKube's rule, `spec` alone (without a Pod's
+ * `nodeName`).
+ */
+export const Detect = Schema.Literals(["all", "content", "spec"])
+export type Detect = typeof Detect.Type
+
+/**
+ * What happens to objects that have an owner. `false`: recorded and exported. `"export"` (`true` in the file): recorded,
+ * left out of exports. `"ingest"`: never recorded, which saves their space and cannot be undone.
+ */
+export const SkipOwned = Schema.Union([Schema.Literal(false), Schema.Literals(["export", "ingest"])])
+export type SkipOwned = typeof SkipOwned.Type
+
+const settings = {
+  gvk: Schema.Struct({ group: Schema.String, version: Schema.String, kind: Schema.String }),
+  /** `apps/v1.Deployment`: as `formatGvk` writes it, whatever the file wrote. */
+  gvkText: Schema.String,
+  /** Extended JSON pointers (`*` = every element of an array) to pod templates; empty for a kind without any. */
+  podSpecTemplatePaths: Schema.Array(Schema.String),
+  /** Whether starts and ends of the pods below these objects are recorded. */
+  trackLifecycle: Schema.Boolean,
+  skipOwned: SkipOwned,
+  /** Whether `metadata.managedFields` is kept in recorded objects. */
+  keepManagedFields: Schema.Boolean,
+  /** Passed to the API server as it is; absent: all objects. */
+  labelSelector: Schema.optionalKey(Schema.String),
+  /** Passed to the API server as it is; absent: all objects. */
+  fieldSelector: Schema.optionalKey(Schema.String),
+  /** At least one namespace, without repetition; absent: the whole cluster. Has no effect on cluster-scoped kinds. */
+  namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+}
+
+/** One kind as the file describes it, before the defaults that depend on the kind. */
+export const ConfiguredKind = Schema.Struct({
+  ...settings,
+  detect: Schema.optionalKey(Detect),
+  ignore: Schema.optionalKey(Schema.Array(Schema.String)),
+})
+export interface ConfiguredKind extends Schema.Schema.Type<typeof ConfiguredKind> {}
+
+/** One kind to record, everything decided. Plain data: it crosses a thread boundary as it is. */
+export const TrackedKind = Schema.Struct({
+  ...settings,
+  detect: Detect,
+  /** JSON pointers to what never counts as a change. */
+  ignore: Schema.Array(Schema.String),
+})
+export interface TrackedKind extends Schema.Schema.Type<typeof TrackedKind> {}
+
+/** The whole configuration. `kinds` keeps the order of the file and names every kind once. */
+export const RecorderConfiguration = Schema.Struct({
+  kinds: Schema.Array(TrackedKind),
+  /** Name of the file it was read from, as given. */
+  source: Schema.String,
+})
+export interface RecorderConfiguration extends Schema.Schema.Type<typeof RecorderConfiguration> {}
+
+/** The defaults that depend on the kind. They belong to the code that detects changes, so they are handed in. */
+export interface DetectionDefaults {
+  readonly defaultDetect: (gvk: GroupVersionKind) => Detect
+  readonly defaultIgnore: (gvk: GroupVersionKind) => readonly string[]
+}
+
+/**
+ * The only place where defaults that depend on the kind are filled in. A given `ignore` replaces the default list
+ * instead of extending it, as lists do in Kubernetes: otherwise nobody could ever record what the default leaves out.
+ */
+export const resolveKind = (kind: ConfiguredKind, defaults: DetectionDefaults): TrackedKind => ({
+  ...kind,
+  detect: kind.detect ?? defaults.defaultDetect(kind.gvk),
+  ignore: kind.ignore ?? defaults.defaultIgnore(kind.gvk),
+})
+
+/**
+ * Restricts the recording to namespaces, for a recorder that holds a Role and not a ClusterRole. A kind that names
+ * namespaces of its own keeps them: its list is the more particular wish. No namespaces: nothing changes.
+ */
+export const withinNamespaces = (
+  configuration: RecorderConfiguration,
+  namespaces: readonly string[],
+): RecorderConfiguration =>
+  namespaces.length === 0
+    ? configuration
+    : { ...configuration, kinds: configuration.kinds.map((kind) => ({ namespaces, ...kind })) }

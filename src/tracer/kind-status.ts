@@ -1,0 +1,61 @@
+/**
+ * What each recorded kind is doing, as its watcher reports it: the source of readiness, of the incompleteness header of
+ * exports, and of the status line.
+ */
+import type { KindState } from "../kube/watch/protocol.ts"
+
+export interface KindStatus {
+  readonly gvk: string
+  readonly state: KindState
+  /** One sentence for people. */
+  readonly detail: string
+  /** µs since the Unix epoch at which the state was entered. */
+  readonly since: number
+}
+
+export class KindStatuses {
+  readonly #kinds = new Map<string, KindStatus>()
+
+  /** Every kind starts as `listing`: ready means that each first list is recorded or cannot be made. */
+  constructor(gvks: Iterable<string>, nowMicros: number) {
+    for (const gvk of gvks) this.#kinds.set(gvk, { gvk, state: "listing", detail: "starting", since: nowMicros })
+  }
+
+  /** Answers whether the state, not only its detail, has changed. */
+  set(gvk: string, state: KindState, detail: string, atMicros: number): boolean {
+    const before = this.#kinds.get(gvk)
+    if (before === undefined) throw new Error(`${gvk} is not recorded here`)
+    const changed = before.state !== state
+    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since })
+    return changed
+  }
+
+  all(): ReadonlyArray<KindStatus> {
+    return [...this.#kinds.values()]
+  }
+
+  /** Ready: no kind is listing (architecture §2). Kinds that cannot be recorded now do not hold it up; they are named. */
+  get isReady(): boolean {
+    return this.all().every((kind) => kind.state !== "listing")
+  }
+
+  /** Kinds whose recording is not complete at this moment, and why. */
+  incomplete(): ReadonlyArray<KindStatus> {
+    return this.all().filter((kind) => kind.state !== "watching")
+  }
+
+  /** Value of the `Kubereel-Incomplete` header; `undefined` when everything is being watched. */
+  incompleteHeader(): string | undefined {
+    const kinds = this.incomplete()
+    return kinds.length === 0 ? undefined : kinds.map((kind) => `${kind.gvk}=${kind.state}`).join(", ")
+  }
+
+  /** The body of `/readyz?verbose`, in the manner of the API server's. */
+  verboseReadiness(): string {
+    const lines = this.all().map(
+      ({ gvk, state, detail }) =>
+        `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${gvk} ${state}: ${detail}`,
+    )
+    return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
+  }
+}

@@ -1,0 +1,229 @@
+import { readFile } from "node:fs/promises"
+import { describe, expect, test } from "vitest"
+import { exitCodeMeanings, exitCodes } from "../../src/cli/exit-codes.ts"
+import { type RecordOptions, recordCommand } from "../../src/cli/record.ts"
+import { commands, reel } from "../../src/cli/reel.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+const run = async (...argv: string[]): Promise<{ code: number; output: string; error: string }> => {
+  const terminal = capturedTerminal()
+  const code = await reel(argv, terminal)
+  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+}
+
+describe("reel", () => {
+  test("alone explains itself on standard error and is a usage error", async () => {
+    const { code, output, error } = await run()
+    expect({ code, output }).toEqual({ code: exitCodes.usage, output: "" })
+    expect(error).toMatchSnapshot()
+  })
+
+  test.each([["help"], ["--help"], ["-h"]])("%s prints the commands", async (...argv) => {
+    const { code, output, error } = await run(...argv)
+    expect({ code, error }).toEqual({ code: exitCodes.ok, error: "" })
+    expect(output).toContain("Usage: reel COMMAND [OPTION]...")
+    for (const { name } of commands) expect(output).toMatch(new RegExp(`^  ${name} `, "m"))
+  })
+
+  test.each(commands.map(({ name }) => name))("%s --help and help %s say the same", async (name) => {
+    const { code, output } = await run(name, "--help")
+    expect(code).toBe(exitCodes.ok)
+    expect(output).toMatchSnapshot()
+    expect((await run("help", name)).output).toBe(output)
+  })
+
+  test("the summaries of the overview are those of the commands", async () => {
+    for (const { summary, load } of commands) expect((await load()).syntax.summary).toBe(summary)
+  })
+
+  test.each([["version"], ["--version"], ["record", "--version"], ["export", "--version"]])(
+    "%s prints the version of package.json",
+    async (...argv) => {
+      const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"))
+      const { code, output } = await run(...argv)
+      expect(code).toBe(exitCodes.ok)
+      expect(output).toMatch(new RegExp(`^kubereel ${version}`))
+    },
+  )
+
+  test.each([
+    [["exprot"], 'reel: unknown command "exprot"; did you mean export?\nTry "reel --help".\n'],
+    [["help", "recrod"], 'reel: unknown command "recrod"; did you mean record?\nTry "reel --help".\n'],
+    [["--colour"], 'reel: unknown option "--colour"\nTry "reel --help".\n'],
+    [["simulate"], 'reel: unknown command "simulate"\nTry "reel --help".\n'],
+    [["version", "2"], 'reel version: unexpected argument "2"\nTry "reel version --help".\n'],
+    [["help", "record", "export"], 'reel help: unexpected argument "export"\nTry "reel help --help".\n'],
+    [["record"], 'reel record: --config FILE is missing: it must be given\nTry "reel record --help".\n'],
+    [
+      ["record", "-c", "a.yml", "--fsync", "allways"],
+      'reel record: --fsync "allways": it must be interval or always; did you mean always?\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--namespace", "Shop"],
+      'reel record: --namespace "Shop": it is not the name of a namespace (small letters, digits and -, at most 63)\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--bind", "http://x"],
+      'reel record: --bind "http://x": it must be an IP address or a host name, such as 127.0.0.1 or ::\nTry "reel record --help".\n',
+    ],
+  ])("%j is a usage error", async (argv, error) => {
+    expect(await run(...argv)).toEqual({ code: exitCodes.usage, output: "", error })
+  })
+})
+
+describe("help on a narrow terminal", () => {
+  test("stays within its columns", async () => {
+    for (const columns of [40, 60, 80, 100]) {
+      const terminal = capturedTerminal({ output: { columns } })
+      await reel(["export", "--help"], terminal)
+      const [options = ""] = terminal.standardOutput.text().split("Examples:")
+      const widest = Math.max(...options.split("\n").map((line) => line.length))
+      // A single word, such as a URL, is not broken.
+      expect(widest).toBeLessThanOrEqual(Math.max(columns, 50))
+    }
+  })
+})
+
+describe("reel record", () => {
+  const record = async (
+    argv: readonly string[],
+    terminal: CapturedTerminal = capturedTerminal(),
+  ): Promise<RecordOptions> => {
+    let seen: RecordOptions | undefined
+    const command = recordCommand(() =>
+      Promise.resolve((options) => {
+        seen = options
+        return Promise.resolve(exitCodes.ok)
+      }),
+    )
+    expect(await command.run(argv, terminal)).toBe(exitCodes.ok)
+    if (seen === undefined) throw new Error("the recorder was not called")
+    return seen
+  }
+
+  test("hands its defaults to the recorder", async () => {
+    expect(await record(["-c", "tracer.yml"])).toEqual({
+      config: "tracer.yml",
+      kubeconfig: undefined,
+      context: undefined,
+      port: 7777,
+      bind: "127.0.0.1",
+      dataDir: undefined,
+      namespaces: [],
+      logFormat: "text",
+      verbosity: 0,
+      allowSecrets: false,
+      fsync: "interval",
+    })
+  })
+
+  test("hands everything that was given to the recorder", async () => {
+    const argv =
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always"
+    expect(await record(argv.split(" "))).toEqual({
+      config: "a.yml",
+      kubeconfig: "k",
+      context: "x",
+      port: 0,
+      bind: "::1",
+      dataDir: "/d",
+      namespaces: ["shop", "pay"],
+      logFormat: "json",
+      verbosity: 2,
+      allowSecrets: true,
+      fsync: "always",
+    })
+  })
+
+  const talk = async (argv: readonly string[], terminal: CapturedTerminal): Promise<number> =>
+    recordCommand(() =>
+      Promise.resolve((_, { log, showStatus }) => {
+        showStatus({
+          eventsPerSecond: 12,
+          objects: 3,
+          lagMs: 4,
+          kinds: [{ gvk: "v1.Pod", state: "watching" }],
+          uptimeMs: 5,
+        })
+        log.info("watching", { kind: "v1.Pod" })
+        log.debug("ObjectApplied")
+        return Promise.resolve(exitCodes.incomplete)
+      }),
+    ).run(argv, terminal)
+
+  test("answers the recorder's exit code, and shows no status line where there is no terminal", async () => {
+    const terminal = capturedTerminal()
+    expect(await talk(["-c", "a.yml"], terminal)).toBe(exitCodes.incomplete)
+    expect(terminal.standardOutput.text()).toBe("")
+    expect(terminal.standardError.text()).toMatch(/^\S+Z INFO {2}watching kind=v1\.Pod\n$/)
+  })
+
+  test("shows the status line on a terminal, and takes it away for log lines and at the end", async () => {
+    const terminal = capturedTerminal({ output: { isTTY: true, columns: 100 } })
+    await talk(["-c", "a.yml", "-v"], terminal)
+    expect(terminal.standardOutput.text()).toBe(
+      "\r\u001b[K12 events/s · 3 objects · lag 4 ms · watching Pod · 5 ms\r\u001b[K",
+    )
+    expect(terminal.standardError.text()).toMatch(/DEBUG ObjectApplied\n$/)
+  })
+
+  test("colours the log only on a terminal that has not refused colours", async () => {
+    const colours = async (environment: Record<string, string>): Promise<boolean> => {
+      const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 }, environment })
+      await talk(["-c", "a.yml"], terminal)
+      return terminal.standardError.text().includes("\u001b[32m")
+    }
+    expect(await colours({})).toBe(true)
+    expect(await colours({ NO_COLOR: "1" })).toBe(false)
+    expect(await colours({ TERM: "dumb" })).toBe(false)
+    expect(await colours({ TERM: "dumb", FORCE_COLOR: "1" })).toBe(true)
+  })
+
+  test("writes JSON lines for programs", async () => {
+    const terminal = capturedTerminal()
+    await talk(["-c", "a.yml", "--log-format", "json"], terminal)
+    expect(JSON.parse(terminal.standardError.text())).toMatchObject({
+      level: "info",
+      message: "watching",
+      kind: "v1.Pod",
+    })
+  })
+})
+
+test("a defect is reported as such, with exit code 1", async () => {
+  const terminal = capturedTerminal()
+  const broken = new Proxy(terminal, {
+    get: (target, name) => {
+      if (name === "standardOutput") throw new Error("no such stream")
+      return Reflect.get(target, name)
+    },
+  })
+  expect(await reel(["version"], broken)).toBe(exitCodes.failed)
+  expect(terminal.standardError.text()).toMatch(
+    /^reel: this is a bug in kubereel .*please report it:\nError: no such stream\n/,
+  )
+})
+
+test("the exit codes are those of the reference page", async () => {
+  const page = await readFile(new URL("../../docs/reference/exit-codes.md", import.meta.url), "utf8")
+  const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \| (.+?) \|/gm)].map(([, code, name, meaning]) => [
+    Number(code),
+    name,
+    meaning,
+  ])
+  const table = (Object.keys(exitCodes) as (keyof typeof exitCodes)[]).map((name) => [
+    exitCodes[name],
+    name,
+    exitCodeMeanings[name],
+  ])
+  expect(rows).toEqual(table)
+})
+
+test.each(["record", "export"])("every option of %s is in the reference page", async (name) => {
+  const page = await readFile(new URL("../../docs/reference/cli.md", import.meta.url), "utf8")
+  const { output } = await run(name, "--help")
+  const section = page.split(/^## /m).find((text) => text.startsWith(`reel ${name}`)) ?? ""
+  const named = [...output.matchAll(/^ {2}(?:-\w, | {4})--([a-z-]+)/gm)].map(([, option]) => option ?? "")
+  expect(named.length).toBeGreaterThan(5)
+  for (const option of named) expect(section).toContain(`\`--${option}`)
+})

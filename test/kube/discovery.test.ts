@@ -1,0 +1,154 @@
+import fc from "fast-check"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { type ApiResource, type Discovery, discover, readResourceList, resourcePath } from "../../src/kube/discovery.ts"
+import { type GroupVersionKind, parseGvk } from "../../src/kube/gvk.ts"
+import { HttpClient } from "../../src/kube/http/http-client.ts"
+import { startWebServer } from "./http/web-server.ts"
+import { recordedAnswer } from "./recorded-answer.ts"
+
+const gvkOf = (text: string): GroupVersionKind => {
+  const gvk = parseGvk(text)
+  if (gvk === undefined) throw new Error(`${text} is not a kind`)
+  return gvk
+}
+
+/** A server that gives the real answers; `unknown-group` for every path not listed. */
+const discoverAt = async (kind: string, answers: Readonly<Record<string, string>>): Promise<Discovery> => {
+  await using server = await startWebServer((request, response) => {
+    const { status, headers, body } = recordedAnswer(answers[request.url ?? ""] ?? "unknown-group")
+    response.writeHead(status, Object.fromEntries(headers)).end(body)
+  })
+  const client = new HttpClient(
+    { server: `http://127.0.0.1:${server.port}`, headers: [] },
+    { userAgent: "kubereel/test" },
+  )
+  onTestFinished(() => client.close())
+  return await discover(client, gvkOf(kind))
+}
+
+const real = {
+  "/api/v1": "discovery-core-v1",
+  "/apis/apps/v1": "discovery-apps-v1",
+  "/apis/batch/v1": "discovery-batch-v1",
+}
+
+describe("discovery", () => {
+  test.each([
+    ["apps/v1.Deployment", "deployments", true, "/apis/apps/v1"],
+    ["batch/v1.CronJob", "cronjobs", true, "/apis/batch/v1"],
+    ["v1.Pod", "pods", true, "/api/v1"],
+    ["v1.Node", "nodes", false, "/api/v1"],
+    ["v1.Endpoints", "endpoints", true, "/api/v1"],
+  ])("finds %s among the resources of a real API server", async (kind, plural, namespaced, pathPrefix) => {
+    const found = await discoverAt(kind, real)
+    expect(found).toMatchObject({ tag: "found", resource: { gvk: gvkOf(kind), plural, namespaced, pathPrefix } })
+    expect(found.tag === "found" && found.resource.verbs).toEqual(expect.arrayContaining(["get", "list", "watch"]))
+  })
+
+  test("says which verbs there are, for kinds that cannot be watched", async () => {
+    expect(await discoverAt("v1.ComponentStatus", real)).toMatchObject({
+      tag: "found",
+      resource: { verbs: ["get", "list"] },
+    })
+  })
+
+  test("does not take a sub-resource for a resource", async () => {
+    const body = JSON.parse(recordedAnswer("discovery-apps-v1").body.toString()) as {
+      resources: Array<{ name: string; kind: string }>
+    }
+    expect(body.resources.find(({ kind }) => kind === "Scale")?.name).toBe("deployments/scale")
+    expect(await discoverAt("apps/v1.Scale", real)).toMatchObject({ tag: "absent", missing: "kind" })
+  })
+
+  test("takes a kind that is not installed for an answer, not for an error", async () => {
+    expect(await discoverAt("example.com/v1.Widget", real)).toEqual({
+      tag: "absent",
+      missing: "group-version",
+      detail: "example.com/v1 does not exist on this server",
+    })
+    const found = await discoverAt("example.com/v1.Widget", { "/apis/example.com/v1": "unknown-resource" })
+    expect(found).toMatchObject({ tag: "absent", missing: "group-version" })
+  })
+
+  test("names the kind that may have been meant", async () => {
+    const detail = "apps/v1.deployment does not exist on this server; apps/v1.Deployment does"
+    expect(await discoverAt("apps/v1.deployment", real)).toEqual({ tag: "absent", missing: "kind", detail })
+  })
+
+  test.each([
+    ["401", "unauthorized"],
+    ["403", "forbidden-list"],
+    ["504", "list-rv-exact-future"],
+  ])("hands on the status of a refusal (%s)", async (code, name) => {
+    expect(await discoverAt("apps/v1.Deployment", { "/apis/apps/v1": name })).toMatchObject({
+      tag: "failed",
+      status: { code: Number(code) },
+    })
+  })
+
+  test("does not wait for ever for a kind at an address that is no API server", async () => {
+    // The core group exists everywhere.
+    expect(await discoverAt("v1.Pod", {})).toMatchObject({ tag: "failed", status: { code: 404 } })
+    await using server = await startWebServer((request, response) => {
+      const status = request.url === "/apis/apps/v1" ? 404 : 200
+      response.writeHead(status, { "content-type": "text/html" }).end("<h1>Welcome to nginx</h1>")
+    })
+    const client = new HttpClient({ server: `http://127.0.0.1:${server.port}`, headers: [] }, { userAgent: "x" })
+    onTestFinished(() => client.close())
+    const message = expect.stringContaining("is this a Kubernetes API server?")
+    const failed = await discover(client, gvkOf("apps/v1.Deployment"))
+    expect(failed).toMatchObject({ tag: "failed", status: { code: 404, message } })
+    expect(await discover(client, gvkOf("batch/v1.Job"))).toMatchObject({
+      tag: "failed",
+      status: { code: 200, message },
+    })
+  })
+
+  test("tells a server that cannot be reached from one that refuses", async () => {
+    const client = new HttpClient({ server: "nowhere", headers: [] }, { userAgent: "x" })
+    expect(await discover(client, gvkOf("v1.Pod"))).toMatchObject({
+      tag: "unreachable",
+      failure: { tag: "failed" },
+      detail: expect.stringContaining("nowhere"),
+    })
+  })
+
+  test("reads any document without an exception", () => {
+    const entry = fc.record({ name: fc.jsonValue(), kind: fc.jsonValue(), verbs: fc.jsonValue() }, { requiredKeys: [] })
+    const list = fc.record({
+      kind: fc.constant("APIResourceList"),
+      resources: fc.oneof(fc.array(entry), fc.jsonValue()),
+    })
+    const document = fc.oneof(
+      fc.string(),
+      fc.json(),
+      list.map((value) => JSON.stringify(value)),
+    )
+    fc.assert(
+      fc.property(document, (text) => {
+        const found = readResourceList(Buffer.from(text), gvkOf("apps/v1.Deployment"))
+        expect(["absent", "failed"]).toContain(found.tag)
+      }),
+    )
+  })
+})
+
+describe("the path of a resource", () => {
+  const deployments: ApiResource = {
+    gvk: gvkOf("apps/v1.Deployment"),
+    plural: "deployments",
+    namespaced: true,
+    verbs: [],
+    pathPrefix: "/apis/apps/v1",
+  }
+
+  test("is that of all namespaces, or of one", () => {
+    expect(resourcePath(deployments)).toBe("/apis/apps/v1/deployments")
+    expect(resourcePath(deployments, "kube-system")).toBe("/apis/apps/v1/namespaces/kube-system/deployments")
+    expect(resourcePath(deployments, "a/../b c")).toBe("/apis/apps/v1/namespaces/a%2F..%2Fb%20c/deployments")
+  })
+
+  test("has no namespace for what is in none", () => {
+    expect(resourcePath({ ...deployments, namespaced: false }, "kube-system")).toBe("/apis/apps/v1/deployments")
+  })
+})

@@ -1,0 +1,120 @@
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { request } from "../../../src/kube/http/request-effect.ts"
+import { describeFailure, requestOnce } from "../../../src/kube/http/request-once.ts"
+import { ManualTimers } from "./manual-timers.ts"
+import { answer, TcpServer } from "./tcp-server.ts"
+
+const clientFor = (server: string): HttpClient => {
+  const client = new HttpClient({ server, headers: [] }, { userAgent: "kubereel/test" })
+  onTestFinished(() => client.close())
+  return client
+}
+
+const asked = async (server: TcpServer): Promise<Socket> => {
+  await vi.waitFor(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))
+  return server.peers[0]?.socket as Socket
+}
+
+describe("a one-off request", () => {
+  test("collects the answer, whatever its status, and asks for JSON", async () => {
+    await using server = await TcpServer.start((socket) =>
+      socket.write(
+        "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n40\r\n1\r\n4\r\n0\r\n\r\n",
+      ),
+    )
+    const outcome = await requestOnce(clientFor(server.url), "/apis/x")
+    expect(outcome).toMatchObject({ tag: "response", status: 404, body: Buffer.from("404") })
+    expect(outcome.tag === "response" && outcome.headers.get("content-type")).toBe("text/plain")
+    expect(server.peers[0]?.received).toContain("\r\nAccept: application/json\r\n")
+  })
+
+  test("keeps a body of just the size allowed and gives up on a larger one without reading it", async () => {
+    await using server = await TcpServer.start((socket) => socket.write(answer("x".repeat(100))))
+    const client = clientFor(server.url)
+    expect(await requestOnce(client, "/", { maximumBytes: 100 })).toMatchObject({ tag: "response" })
+    const outcome = await requestOnce(client, "/", { maximumBytes: 99 })
+    expect(outcome).toEqual({ tag: "too-large", maximumBytes: 99 })
+    const socket = server.peers[0]?.socket as Socket
+    if (!socket.closed) await once(socket, "close")
+  })
+
+  test("gives up at its deadline, however lively the server", async () => {
+    const timers = new ManualTimers()
+    await using server = await TcpServer.start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nmore"))
+    const outcome = requestOnce(clientFor(server.url), "/", { deadlineMs: 500, timers })
+    const socket = await asked(server)
+    timers.advance(500)
+    expect(await outcome).toEqual({ tag: "deadline", deadlineMs: 500 })
+    if (!socket.closed) await once(socket, "close")
+  })
+
+  test("leaves no timer behind", async () => {
+    const timers = new ManualTimers()
+    await using server = await TcpServer.start((socket) => socket.write(answer("x")))
+    await requestOnce(clientFor(server.url), "/", { timers })
+    expect(timers.pending).toBe(0)
+  })
+
+  test("is aborted by its signal, before or while it runs", async () => {
+    await using server = await TcpServer.start(() => undefined)
+    const controller = new AbortController()
+    const outcome = requestOnce(clientFor(server.url), "/", { signal: controller.signal })
+    await asked(server)
+    controller.abort()
+    const aborted = { tag: "failed", end: { tag: "aborted" } }
+    expect(await outcome).toEqual(aborted)
+    expect(await requestOnce(clientFor(server.url), "/", { signal: controller.signal })).toEqual(aborted)
+  })
+
+  test.each([
+    ["in the middle of the answer", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
+    ["without an answer (ERR_NO_RESPONSE)", ""],
+    ["not valid HTTP: not an HTTP/1 response", "hello"],
+  ])("fails with words for people: %s", async (words, text) => {
+    await using server = await TcpServer.start((socket) => socket.end(text))
+    const outcome = await requestOnce(clientFor(server.url), "/")
+    expect(outcome.tag).toBe("failed")
+    expect(outcome.tag === "response" ? "" : describeFailure(outcome)).toContain(words)
+  })
+})
+
+describe("a one-off request as an effect", () => {
+  test("succeeds with the answer", async () => {
+    await using server = await TcpServer.start((socket) => socket.write(answer("x")))
+    const response = await Effect.runPromise(request(clientFor(server.url), "/"))
+    expect(response.body.toString()).toBe("x")
+  })
+
+  test("fails with tagged errors that hold the facts", async () => {
+    await using server = await TcpServer.start((socket, count) =>
+      count === 1 ? socket.write(answer("too much")) : socket.end("HTTP/1.1 2"),
+    )
+    const client = clientFor(server.url)
+    const failureOf = (options: object): Promise<unknown> =>
+      Effect.runPromise(Effect.flip(request(client, "/x", options)))
+    expect(await failureOf({ maximumBytes: 1 })).toMatchObject({
+      _tag: "ResponseTooLarge",
+      path: "/x",
+      maximumBytes: 1,
+    })
+    expect(await failureOf({ deadlineMs: 0 })).toMatchObject({ _tag: "RequestDeadlineExceeded", deadlineMs: 0 })
+    const refused = await Effect.runPromise(Effect.flip(request(clientFor("nowhere"), "/x")))
+    expect(refused).toMatchObject({ _tag: "RequestFailed", end: "connection", code: "ERR_INVALID_ENDPOINT" })
+    expect(refused.message).toContain("GET /x: ")
+  })
+
+  test("aborts when it is interrupted", async () => {
+    await using server = await TcpServer.start(() => undefined)
+    const fiber = Effect.runFork(request(clientFor(server.url), "/"))
+    const socket = await asked(server)
+    await Effect.runPromise(Fiber.interrupt(fiber))
+    expect(Exit.isFailure(await Effect.runPromise(Fiber.await(fiber)))).toBe(true)
+    if (!socket.closed) await once(socket, "close")
+  })
+})

@@ -1,0 +1,121 @@
+import type { IncomingMessage } from "node:http"
+import type { TLSSocket } from "node:tls"
+import { describe, expect, onTestFinished, test } from "vitest"
+import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { makeCertificates } from "../certificates.ts"
+import { fetched, type RecordedResponse } from "./recorded-response.ts"
+import { startWebServer, type WebServer } from "./web-server.ts"
+
+const certificates = makeCertificates()
+
+/** What the server saw of the connection. */
+const report = (request: IncomingMessage): string => {
+  const socket = request.socket as TLSSocket
+  const peer = socket.getPeerCertificate()
+  return JSON.stringify({
+    sni: (socket as TLSSocket & { servername: string | false }).servername,
+    protocol: socket.alpnProtocol,
+    client: socket.authorized ? peer.subject.CN : undefined,
+  })
+}
+
+const startServer = (pair = certificates.server, asksForClient = false, host = "127.0.0.1"): Promise<WebServer> => {
+  const { certificate: cert, key } = pair
+  const client = asksForClient ? { requestCert: true, rejectUnauthorized: false, ca: certificates.authority } : {}
+  const protocols = { ALPNProtocols: ["h2", "http/1.1"] }
+  return startWebServer(
+    (request, response) => response.end(report(request)),
+    { cert, key, ...client, ...protocols },
+    host,
+  )
+}
+
+const fetchFrom = (endpoint: Omit<ApiEndpoint, "headers">): Promise<RecordedResponse & { outcome: unknown }> => {
+  const client = new HttpClient({ ...endpoint, headers: [] }, { userAgent: "kubereel/test" })
+  onTestFinished(() => client.close())
+  return fetched(client)
+}
+
+const certificateAuthority = certificates.authority
+
+describe("TLS", () => {
+  test("is trusted when the endpoint's authority signed the server's certificate", async () => {
+    await using server = await startServer()
+    const { outcome, body } = await fetchFrom({ server: `https://localhost:${server.port}`, certificateAuthority })
+    expect(outcome).toEqual({ tag: "complete" })
+    expect(JSON.parse(body)).toEqual({ sni: "localhost", protocol: "http/1.1" })
+  })
+
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::1", "[::1]"],
+  ])("to the address %s names no server (RFC 6066) and checks the address", async (host, inUrl) => {
+    await using server = await startServer(certificates.server, false, host)
+    const { outcome, body } = await fetchFrom({ server: `https://${inUrl}:${server.port}`, certificateAuthority })
+    expect(outcome).toEqual({ tag: "complete" })
+    expect(JSON.parse(body).sni).toBe(false)
+  })
+
+  test("is refused when an unknown authority signed, also without one in the endpoint", async () => {
+    await using server = await startServer()
+    const url = `https://localhost:${server.port}`
+    const outcome = {
+      tag: "connection",
+      code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      message: expect.stringContaining("localhost"),
+    }
+    expect(await fetchFrom({ server: url })).toMatchObject({ outcome })
+    expect(await fetchFrom({ server: url, certificateAuthority: makeCertificates().authority })).toMatchObject({
+      outcome: { tag: "connection" },
+    })
+  })
+
+  test.each(["https://localhost", "https://127.0.0.1"])(
+    "is refused when the certificate is not for %s",
+    async (url) => {
+      await using server = await startServer(certificates.elsewhere)
+      const { outcome } = await fetchFrom({ server: `${url}:${server.port}`, certificateAuthority })
+      expect(outcome).toMatchObject({ tag: "connection", code: "ERR_TLS_CERT_ALTNAME_INVALID" })
+    },
+  )
+
+  test("checks and names the endpoint's server name instead of the host", async () => {
+    await using server = await startServer(certificates.elsewhere)
+    const url = `https://127.0.0.1:${server.port}`
+    const { outcome, body } = await fetchFrom({ server: url, certificateAuthority, tlsServerName: "api.internal" })
+    expect(outcome).toEqual({ tag: "complete" })
+    expect(JSON.parse(body).sni).toBe("api.internal")
+    const wrong = await fetchFrom({ server: url, certificateAuthority, tlsServerName: "api.external" })
+    expect(wrong.outcome).toMatchObject({ tag: "connection", code: "ERR_TLS_CERT_ALTNAME_INVALID" })
+  })
+
+  test("takes an address as the server name to check, without naming it", async () => {
+    await using server = await startServer()
+    const url = `https://localhost:${server.port}`
+    const { body } = await fetchFrom({ server: url, certificateAuthority, tlsServerName: "127.0.0.1" })
+    expect(JSON.parse(body).sni).toBe(false)
+  })
+
+  test("trusts anybody when told to skip verification", async () => {
+    await using server = await startServer(certificates.elsewhere)
+    const { outcome } = await fetchFrom({ server: `https://localhost:${server.port}`, skipTlsVerify: true })
+    expect(outcome).toEqual({ tag: "complete" })
+  })
+
+  test("shows the client certificate", async () => {
+    await using server = await startServer(certificates.server, true)
+    const { certificate: clientCertificate, key: clientKey } = certificates.client
+    const endpoint = { server: `https://localhost:${server.port}`, certificateAuthority, clientCertificate, clientKey }
+    expect(JSON.parse((await fetchFrom(endpoint)).body).client).toBe("recorder")
+  })
+
+  test("says so when the server does not speak it, and the other way round", async () => {
+    await using plain = await startWebServer((_request, response) => response.end("x"))
+    expect(await fetchFrom({ server: `https://localhost:${plain.port}`, certificateAuthority })).toMatchObject({
+      outcome: { tag: "connection", message: expect.stringContaining("localhost") },
+    })
+    await using secure = await startServer()
+    expect((await fetchFrom({ server: `http://127.0.0.1:${secure.port}` })).outcome).not.toEqual({ tag: "complete" })
+  })
+})

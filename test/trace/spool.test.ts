@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { fileSpool, memorySpool, type Spool, SpoolError } from "../../src/trace/index.ts"
+
+let directory = ""
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "kubereel-spool-"))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const large = fc.tuple(fc.integer({ min: 60_000, max: 140_000 }), fc.nat(255))
+const parts = fc.array(fc.oneof(fc.uint8Array(), large.map(([length, byte]) => new Uint8Array(length).fill(byte))))
+
+const kinds: ReadonlyArray<[name: string, make: () => Spool]> = [
+  ["in memory", memorySpool],
+  ["in a file", () => fileSpool(directory)],
+]
+
+describe.each(kinds)("a spool %s", (_, make) => {
+  test("gives back what was appended, in order, in small pieces, as often as asked", () => {
+    fc.assert(
+      fc.property(parts, (appended) => {
+        using spool = make()
+        for (const part of appended) {
+          // What is appended is the caller's again afterwards.
+          const lent = Uint8Array.from(part)
+          spool.append(lent)
+          lent.fill(0)
+        }
+        const expected = Buffer.concat(appended)
+        expect(spool.length).toBe(expected.length)
+        for (let time = 0; time < 2; time++) {
+          const pieces = [...spool.read()].map((piece) => piece.length)
+          expect(Math.max(0, ...pieces)).toBeLessThanOrEqual(65_536)
+          const copies: Uint8Array[] = []
+          for (const piece of spool.read()) copies.push(Uint8Array.from(piece))
+          expect(Buffer.compare(Buffer.concat(copies), expected)).toBe(0)
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+})
+
+describe("a spool in a file", () => {
+  test("has no name, so that nothing is left of it", () => {
+    using spool = fileSpool(directory)
+    spool.append(Uint8Array.of(1))
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  test("says in which directory it could not be created", () => {
+    expect(() => fileSpool(join(directory, "missing"))).toThrow(
+      new SpoolError({ operation: "create", directory: join(directory, "missing"), code: "ENOENT" }),
+    )
+  })
+
+  test("that is closed fails with its own error", () => {
+    const spool = fileSpool(directory)
+    spool.append(Uint8Array.of(1))
+    spool[Symbol.dispose]()
+    expect(() => spool.append(Uint8Array.of(1))).toThrow(SpoolError)
+    expect(() => [...spool.read()]).toThrow(SpoolError)
+  })
+})
