@@ -1,8 +1,8 @@
 /**
  * What `reel record` shows on a terminal while it records: events per second, objects, lag, and the state of every kind.
  *
- * A pure function from numbers to one line that fits. What does not fit is given up in this order: the names of kinds that are
- * watched (trouble stays named longest), uptime, all names, lag, objects.
+ * A pure function from numbers to one line that fits. What does not fit is given up in this order: the names of kinds that
+ * are watched, uptime, lag and objects (before the names of kinds in trouble), those names, and at last their number.
  */
 import type { KindState } from "../kube/watch/protocol.ts"
 import { visible } from "../tracer/configuration/quoted.ts"
@@ -40,11 +40,13 @@ function forms(status: RecordingStatus): string[] {
   const uptime = formatDuration(status.uptimeMs)
   const named = kindsBy(status, () => true)
   const troubled = kindsBy(status, (state) => state !== "watching")
-  const counted = kindsBy(status, () => false)
+  const watched = status.kinds.filter(({ state }) => state === "watching").length
+  const counted = status.kinds.length === 0 ? [] : [`${watched} of ${formatCount(status.kinds.length, "kind")} watched`]
   return [
     [rate, objects, ...lag, ...named, uptime],
     [rate, objects, ...lag, ...troubled, uptime],
     [rate, objects, ...lag, ...troubled],
+    [rate, ...troubled],
     [rate, objects, ...lag, ...counted],
     [rate, objects, ...counted],
     [rate, ...counted],

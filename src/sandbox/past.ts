@@ -92,7 +92,11 @@ const survivorsOf = (
   }
   const objects = new Map<string, LiveObject>()
   const { kind } = collection.resource.gvk
-  for (const [key, object] of collection.live) {
+  // Newest first, like the revisions handed out: what was changed later keeps the higher version.
+  const live = [...collection.live].sort(([, left], [, right]) =>
+    left.change.revision > right.change.revision ? -1 : 1,
+  )
+  for (const [key, object] of live) {
     if (survivors === "none" && kind !== "Namespace") continue
     const { change } = object
     const kept = change.revision <= revision ? change : restamped(change, change.type, free(), store.format)

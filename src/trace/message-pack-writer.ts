@@ -241,5 +241,5 @@ const stringHeaderSize = (length: number): 1 | 2 | 3 | 5 =>
 export const encodeMessagePack = (value: MessagePackValue | JsonValue): Uint8Array => {
   const writer = new MessagePackWriter(256)
   writer.writeValue(value)
-  return Uint8Array.from(writer.view())
+  return new Uint8Array(writer.view())
 }

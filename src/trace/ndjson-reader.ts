@@ -41,7 +41,7 @@ export class NdjsonReader {
       yield* this.#read(line)
     }
     if (start === chunk.length) return
-    this.#parts.push(Uint8Array.from(chunk.subarray(start)))
+    this.#parts.push(new Uint8Array(chunk.subarray(start)))
     this.#partsLength += chunk.length - start
     if (this.#partsLength <= MAX_LINE_BYTES) return
     this.#lines++

@@ -89,7 +89,7 @@ export class NdjsonWriter {
   }
 
   #chunk(): Uint8Array {
-    const chunk = Uint8Array.from(this.#bytes.subarray(0, this.#length))
+    const chunk = new Uint8Array(this.#bytes.subarray(0, this.#length))
     this.#length = 0
     return chunk
   }

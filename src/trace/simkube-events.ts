@@ -134,10 +134,10 @@ export class SimkubeEvents {
     this.#flush(this.#body)
     const header = new MessagePackWriter(64)
     writeAppliedHeader(header, event)
-    this.#headers.push({ at: spooledAt, bytes: Uint8Array.from(header.view()) })
+    this.#headers.push({ at: spooledAt, bytes: new Uint8Array(header.view()) })
     header.clear()
     writeDeletedHeader(header, event)
-    this.#headers.push({ at: spooledAt + event.appliedBytes, bytes: Uint8Array.from(header.view()) })
+    this.#headers.push({ at: spooledAt + event.appliedBytes, bytes: new Uint8Array(header.view()) })
   }
 
   #flush(writer: MessagePackWriter): void {

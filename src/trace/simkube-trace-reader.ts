@@ -62,7 +62,7 @@ export class SimkubeTraceReader {
    */
   *push(chunk: Uint8Array): Generator<SimkubeTraceItem> {
     if (this.#isDone) return
-    this.#arrived.push(Uint8Array.from(chunk))
+    this.#arrived.push(new Uint8Array(chunk))
     this.#arrivedLength += chunk.length
     if (this.#bytes.length + this.#arrivedLength >= this.#wanted) yield* this.#read(false)
   }
@@ -160,11 +160,7 @@ export class SimkubeTraceReader {
 
   #topLevel(reader: MessagePackReader): number {
     if (reader.peek() === "array")
-      throw this.#error(
-        "version",
-        reader.position,
-        "version 1, which SimKube up to 1.1.1 wrote; today's reads it neither",
-      )
+      throw this.#error("version", reader.position, "version 1, which SimKube up to 1.1.1 wrote and no later one reads")
     return reader.readMapHeader()
   }
 

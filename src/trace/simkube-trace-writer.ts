@@ -242,7 +242,7 @@ const lifecycleValue = (lifecycle: PodLifecycle): string | ReadonlyMap<string, n
 
 /** What is in the writer as a chunk of its own. */
 const taken = (writer: MessagePackWriter): Uint8Array => {
-  const chunk = Uint8Array.from(writer.view())
+  const chunk = new Uint8Array(writer.view())
   writer.clear()
   return chunk
 }

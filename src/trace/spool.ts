@@ -41,7 +41,7 @@ export const memorySpool = (): Spool => {
       return length
     },
     append: (bytes) => {
-      if (bytes.length > 0) kept.push(Uint8Array.from(bytes))
+      if (bytes.length > 0) kept.push(new Uint8Array(bytes))
       length += bytes.length
     },
     *read() {

@@ -6,11 +6,12 @@
  */
 import * as Effect from "effect/Effect"
 import { decodeExportChunk } from "../actors/export-chunk.ts"
-import type { ExporterConfig, ExporterControl, ExportJob } from "../actors/exporter/definition.ts"
+import type { ExporterConfig, ExporterControl, ExportJob, ExportRefused } from "../actors/exporter/definition.ts"
 import { exporterName, exportMailbox } from "../actors/names.ts"
 import type { ActorDefinition } from "../runtime/actor.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
 import type { Clock } from "../runtime/clock.ts"
+import type { CallError } from "../runtime/errors.ts"
 import type { Supervisor } from "../runtime/supervisor.ts"
 import { localThread } from "../runtime/thread.ts"
 
@@ -63,7 +64,7 @@ export class ExportService {
   }
 
   /** Starts an export. */
-  start(job: Omit<ExportJob, "export">, reader: ExportReader): Effect.Effect<RunningExport, { readonly message: string }> {
+  start(job: Omit<ExportJob, "export">, reader: ExportReader): Effect.Effect<RunningExport, ExportRefused | CallError> {
     const id = this.#nextId++
     this.#readers.set(id, reader)
     const cancel = (): void => {

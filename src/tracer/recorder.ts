@@ -225,7 +225,8 @@ const speak =
 const speakOfKind = (voice: RecorderVoice, gvk: string, report: Extract<RecordingNotice, { type: "kind" }>["report"]): void => {
   switch (report.type) {
     case "state": {
-      const say = report.state === "failing" || report.state === "forbidden" || report.state === "stopped" ? voice.warn : voice.info
+      if (report.state === "stopped") return voice.debug(`${gvk} ${report.state}: ${report.detail}`)
+      const say = report.state === "failing" || report.state === "forbidden" ? voice.warn : voice.info
       return say(`${gvk} ${report.state}: ${report.detail}`)
     }
     case "alarm":

@@ -25,8 +25,6 @@ const listed = (uid: string, version: number, content?: JsonObject) => {
   return objectLine("listed", gvk, item)
 }
 
-const footer = (events: number, gaps = 0, snapshot = 0) => ({ end: { snapshot, events, gaps } })
-
 /** An export that holds exactly these lines, as a recorder would write it. */
 const exportOf = (lines: readonly LedgerLine[]): string[] => {
   const events = lines.flatMap((line) => {
@@ -37,13 +35,20 @@ const exportOf = (lines: readonly LedgerLine[]): string[] => {
     return [{ action, gvk, uid, namespace: metadata.namespace, name: metadata.name, resourceVersion, object }]
   })
   const numbered = events.map((event, index) => ({ sequence: index + 1, time: 1_000_000 + index, ...event }))
-  return [{ format: "kubereel" }, ...numbered, footer(events.length)].map((document) => JSON.stringify(document))
+  return numbered.map((document) => JSON.stringify(document))
 }
 
-const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("")
+const header = `{"format":"kubereel"}`
 
-const judge = (lines: readonly string[], ledger: readonly LedgerLine[], rule: Rule = { detect: "all" }) =>
-  compare(text(lines), ledger, new Map([[gvk, rule]])).map(({ problem }) => problem)
+const judgeText = (text: string, ledger: readonly LedgerLine[], rule: Rule) =>
+  compare(text, ledger, new Map([[gvk, rule]])).map(({ problem }) => problem)
+
+/** Judges an export of these lines; header and footer are right. */
+const judge = (lines: readonly string[], ledger: readonly LedgerLine[], rule: Rule = { detect: "all" }) => {
+  const gaps = lines.filter((line) => line.includes(`"action":"gap"`)).length
+  const footer = JSON.stringify({ end: { snapshot: 0, events: lines.length - gaps, gaps } })
+  return judgeText(`${[header, ...lines, footer].join("\n")}\n`, ledger, rule)
+}
 
 describe("an export and a ledger", () => {
   const ledger = [list(10), listed("a", 5), listed("b", 9), added("c", 11), modified("a", 12), deleted("b", 13)]
@@ -65,64 +70,84 @@ describe("an export and a ledger", () => {
   })
 
   test.each([
-    ["an event is missing", (lines: string[]) => lines.toSpliced(3, 1), ["missing"]],
-    ["the state at the start is missing", (lines: string[]) => lines.toSpliced(1, 1), ["missing"]],
+    ["an event is missing", (lines: string[]) => lines.toSpliced(2, 1), ["missing"]],
+    ["the state at the start is missing", (lines: string[]) => lines.toSpliced(0, 1), ["missing"]],
     [
       "a line stands twice",
-      (lines: string[]) => lines.toSpliced(4, 0, lines[3] ?? ""),
+      (lines: string[]) => lines.toSpliced(3, 0, lines[2] ?? ""),
       ["out of order", "duplicate", "duplicate"],
     ],
     [
       "two lines are swapped",
-      (lines: string[]) => lines.toSpliced(3, 2, lines[4] ?? "", lines[3] ?? ""),
+      (lines: string[]) => lines.toSpliced(2, 2, lines[3] ?? "", lines[2] ?? ""),
       ["out of order", "out of order"],
-    ],
-    ["the footer is missing", (lines: string[]) => lines.slice(0, -1), ["malformed"]],
-    ["the header is missing", (lines: string[]) => lines.slice(1), ["malformed"]],
-    [
-      "a line is cut off",
-      (lines: string[]) => lines.with(3, (lines[3] ?? "").slice(0, 40)),
-      ["malformed", "malformed", "missing"],
     ],
     [
       "the export names a gap",
-      (lines: string[]) => lines.toSpliced(3, 0, JSON.stringify({ type: "gap", gvk })),
+      (lines: string[]) => lines.toSpliced(2, 0, JSON.stringify({ sequence: 0, action: "gap", gvk })),
       ["gap"],
     ],
     [
       "a deletion is recorded as an application",
-      (lines: string[]) => lines.with(5, (lines[5] ?? "").replace("deleted", "applied")),
+      (lines: string[]) => lines.with(4, (lines[4] ?? "").replace("deleted", "applied")),
       ["extra", "missing"],
     ],
     [
       "a deletion was only inferred",
-      (lines: string[]) => lines.with(5, (lines[5] ?? "").replace("deleted", "vanished")),
+      (lines: string[]) => lines.with(4, (lines[4] ?? "").replace("deleted", "vanished")),
       ["extra", "missing"],
     ],
     [
       "an object is not the one the server sent",
       (lines: string[]) =>
-        lines.with(4, (lines[4] ?? "").replace('"kind":"ConfigMap"', '"kind":"ConfigMap","data":{}')),
+        lines.with(3, (lines[3] ?? "").replace('"kind":"ConfigMap"', '"kind":"ConfigMap","data":{}')),
       ["other object"],
     ],
     [
       "an event's name is not its object's",
       (lines: string[]) =>
-        lines.with(4, (lines[4] ?? "").replace('"name":"name-a","resource', '"name":"name-b","resource')),
+        lines.with(3, (lines[3] ?? "").replace('"name":"name-a","resource', '"name":"name-b","resource')),
       ["other object"],
     ],
     [
       "an event is of a kind that nobody asked for",
-      (lines: string[]) => lines.with(4, (lines[4] ?? "").replace('"gvk":"v1.ConfigMap"', '"gvk":"v1.Secret"')),
+      (lines: string[]) => lines.with(3, (lines[3] ?? "").replace('"gvk":"v1.ConfigMap"', '"gvk":"v1.Secret"')),
       ["extra", "missing"],
     ],
     [
       "the start is another state",
-      (lines: string[]) => lines.with(1, (lines[1] ?? "").replace('"object":{', '"object":{"data":{},')),
+      (lines: string[]) => lines.with(0, (lines[0] ?? "").replace('"object":{', '"object":{"data":{},')),
       ["wrong start"],
     ],
   ])("disagree when %s", (_what, change, problems) => {
     expect(judge(change([...whole]), ledger)).toEqual(problems)
+  })
+
+  test.each([
+    ["no header", [...whole, `{"end":{"snapshot":0,"events":5,"gaps":0}}`], ["malformed", "malformed", "missing"]],
+    ["no footer", [header, ...whole], ["malformed", "missing"]],
+    [
+      "a footer that counts other lines",
+      [header, ...whole, `{"end":{"snapshot":0,"events":4,"gaps":0}}`],
+      ["malformed"],
+    ],
+    [
+      "a kind that was not watched",
+      [
+        `{"format":"kubereel","incomplete":[{"gvk":"v1.ConfigMap","state":"forbidden"}]}`,
+        ...whole,
+        `{"end":{"snapshot":0,"events":5,"gaps":0}}`,
+      ],
+      ["gap"],
+    ],
+  ])("disagree when the export has %s", (_what, lines, problems) => {
+    expect(judgeText(`${lines.join("\n")}\n`, ledger, { detect: "all" })).toEqual(problems)
+  })
+
+  test("disagree when the export is cut off in the middle of a line", () => {
+    const text = `${[header, ...whole].join("\n")}\n`
+    const problems = judgeText(text.slice(0, -100), ledger, { detect: "all" })
+    expect(problems).toEqual(["malformed", "malformed", "missing", "missing"])
   })
 
   test("disagree when an object stood in the export's past and not in the list", () => {
@@ -135,10 +160,10 @@ describe("an export and a ledger", () => {
   })
 
   test("differ by one in a number that JavaScript cannot tell from its neighbour", () => {
-    const line = (whole[4] ?? "").replace('"kind":"ConfigMap"', '"kind":"ConfigMap","data":{"n":9007199254740993}')
+    const line = (whole[3] ?? "").replace('"kind":"ConfigMap"', '"kind":"ConfigMap","data":{"n":9007199254740993}')
     const other = [...ledger]
     other[4] = modified("a", 12, { data: { n: JSON.parse("9007199254740992") as number } })
-    expect(judge(whole.with(4, line), other)).toEqual(["other object"])
+    expect(judge(whole.with(3, line), other)).toEqual(["other object"])
   })
 
   test("cannot be compared when the ledger itself repeats a line", () => {

@@ -84,7 +84,7 @@ export class Watch {
       response.once("error", () => resolve("cut"))
       response.once("close", () => resolve(response.complete ? "clean" : "cut"))
     })
-    this.ended.then(() => {
+    void this.ended.then(() => {
       this.#over = true
       this.#wake()
     })

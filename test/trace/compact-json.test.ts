@@ -18,7 +18,10 @@ test("indented JSON loses the white space outside strings and nothing else", () 
   fc.assert(
     fc.property(jsonValue, fc.constantFrom("\n", "\r\n", "\n\t "), (value, space) => {
       const text = formatExactJson(value)
-      const spread = text.replaceAll(/("(?:[^"\\]|\\.)*")|([[\]{},:])/g, (_, string, mark) => string ?? space + mark + space)
+      const spread = text.replaceAll(
+        /("(?:[^"\\]|\\.)*")|([[\]{},:])/g,
+        (_, string, mark) => string ?? space + mark + space,
+      )
       expect(compact(`${space}${spread}${space}`)).toBe(text)
     }),
   )

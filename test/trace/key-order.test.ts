@@ -6,7 +6,8 @@ import { objectOf, text } from "./json-values.ts"
 const byBytes = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
 
 test("strings compare as their UTF-8 bytes do", () => {
-  fc.assert(fc.property(text, text, (left, right) => {
+  fc.assert(
+    fc.property(text, text, (left, right) => {
       expect(Math.sign(compareUtf8(left, right))).toBe(byBytes(left, right))
     }),
   )
@@ -17,7 +18,9 @@ test("strings compare as their UTF-8 bytes do", () => {
 test("keys of small and large objects are sorted by UTF-8 bytes", () => {
   const keys = fc.oneof(
     fc.uniqueArray(text, { maxLength: 20 }),
-    fc.uniqueArray(fc.oneof(text, fc.string({ unit: fc.constantFrom("𝄞", "\uffff", "a", "\ue000") })), { minLength: 30 }),
+    fc.uniqueArray(fc.oneof(text, fc.string({ unit: fc.constantFrom("𝄞", "\uffff", "a", "\ue000") })), {
+      minLength: 30,
+    }),
   )
   fc.assert(
     fc.property(keys, (names) => {

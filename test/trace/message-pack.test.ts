@@ -111,7 +111,9 @@ describe("MessagePack", () => {
   })
 
   test("writes the keys of objects in the order of their bytes", () => {
-    expect(hex(encodeMessagePack({ b: 1, "\u{1d11e}": 2, "\uffff": 3, a: 4 }))).toBe("84a16104a16201a3efbfbf03a4f09d849e02")
+    expect(hex(encodeMessagePack({ b: 1, "\u{1d11e}": 2, "\uffff": 3, a: 4 }))).toBe(
+      "84a16104a16201a3efbfbf03a4f09d849e02",
+    )
   })
 
   const examples = process.env.KUBEREEL_EXAMPLE_TRACES ?? new URL("../../../shared/data/traces/", import.meta.url)
@@ -197,14 +199,18 @@ describe("MessagePack", () => {
     )
   })
 
-  test.each(["c403000000", "c50003000000", "c7020a0000", "d40a00", "d80a00000000000000000000000000000000", "ca3f800000"])(
-    "passes over %s, which objects may not hold or we never write",
-    (bytes) => {
-      const reader = new MessagePackReader(unhex(`${bytes}07`))
-      reader.skip()
-      expect(reader.readInteger()).toBe(7)
-    },
-  )
+  test.each([
+    "c403000000",
+    "c50003000000",
+    "c7020a0000",
+    "d40a00",
+    "d80a00000000000000000000000000000000",
+    "ca3f800000",
+  ])("passes over %s, which objects may not hold or we never write", (bytes) => {
+    const reader = new MessagePackReader(unhex(`${bytes}07`))
+    reader.skip()
+    expect(reader.readInteger()).toBe(7)
+  })
 
   test("reads encodings larger than need be", () => {
     expect(decodeMessagePack(unhex("ce00000001"))).toBe(1)

@@ -84,7 +84,9 @@ const plainSipHash13 = (bytes: ReadonlyArray<number>): bigint => {
 }
 
 /** Hash of the spec of each object as applied last; and the index that came with the file. */
-const hashesOf = (file: Uint8Array): { readonly computed: Map<string, bigint>; readonly index: Map<string, bigint> } => {
+const hashesOf = (
+  file: Uint8Array,
+): { readonly computed: Map<string, bigint>; readonly index: Map<string, bigint> } => {
   const computed = new Map<string, bigint>()
   const index = new Map<string, bigint>()
   for (const item of readSimkubeTrace([file])) {
@@ -132,7 +134,8 @@ describe("SimKube's hash", () => {
   })
 
   test("of any value is that of the plain definition", () => {
-    fc.assert(fc.property(jsonValue, (value) => {
+    fc.assert(
+      fc.property(jsonValue, (value) => {
         expect(simkubeHash(value)).toBe(plainHash(value))
       }),
     )

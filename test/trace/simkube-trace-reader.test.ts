@@ -44,7 +44,9 @@ const trace = (changes: Readonly<Record<string, MessagePackValue | undefined>> =
     ]),
     ...changes,
   }
-  const present = Object.entries(sections).filter((entry): entry is [string, MessagePackValue] => entry[1] !== undefined)
+  const present = Object.entries(sections).filter(
+    (entry): entry is [string, MessagePackValue] => entry[1] !== undefined,
+  )
   return encodeMessagePack(new Map(present))
 }
 
@@ -82,7 +84,9 @@ describe("reading a SimKube trace", () => {
   test("gives the same items wherever the chunks end", () => {
     const golden = goldenTrace("recording-2")
     const whole = read(golden)
-    const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 4000 })), { minLength: 1 })
+    const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 4000 })), {
+      minLength: 1,
+    })
     fc.assert(
       fc.property(sizes, (list) => {
         const chunks: Uint8Array[] = []
@@ -146,11 +150,17 @@ describe("reading a SimKube trace", () => {
   })
 
   test.each<[string, Readonly<Record<string, MessagePackValue>>]>([
-    ["sections in any order", Object.fromEntries([...(decodeMessagePack(trace()) as Map<string, MessagePackValue>)].reverse())],
+    [
+      "sections in any order",
+      Object.fromEntries([...(decodeMessagePack(trace()) as Map<string, MessagePackValue>)].reverse()),
+    ],
     ["unknown keys at the top", { ...sectionsOf(trace()), extra: [map({ deep: [null] })] }],
     ["unknown keys in an event", { events: [map({ ts: 7, applied_objs: [pod], extra: "x", deleted_objs: [] })] }],
     ["an event whose ts comes last", { events: [map({ deleted_objs: [], applied_objs: [pod], extra: 1, ts: 7 })] }],
-    ["an event whose ts comes after something unknown", { events: [map({ ts: 7, extra: 1, deleted_objs: [], applied_objs: [pod] })] }],
+    [
+      "an event whose ts comes after something unknown",
+      { events: [map({ ts: 7, extra: 1, deleted_objs: [], applied_objs: [pod] })] },
+    ],
     ["unknown keys in the configuration", { config: map({ trackedObjects: map({ "v1.Pod": map({}) }), extra: 1 }) }],
   ])("takes %s", (_, changes) => {
     const items = "version" in changes ? read(encodeMessagePack(map(changes))) : read(trace(changes))
@@ -171,7 +181,10 @@ describe("reading a SimKube trace", () => {
   test("takes a configuration that today's SimKube refuses", () => {
     const config = map({ trackedObjects: map({ "v1.ServiceAccount": map({}), "apps/v1.ReplicaSet": map({ new: 1 }) }) })
     const [item] = read(trace({ config }))
-    expect(item?.type === "config" && [...item.trackedObjects.keys()]).toEqual(["v1.ServiceAccount", "apps/v1.ReplicaSet"])
+    expect(item?.type === "config" && [...item.trackedObjects.keys()]).toEqual([
+      "v1.ServiceAccount",
+      "apps/v1.ReplicaSet",
+    ])
   })
 
   test.each<[string, Readonly<Record<string, MessagePackValue | undefined>>, string]>([
@@ -186,12 +199,24 @@ describe("reading a SimKube trace", () => {
     ["an event without deleted_objs", { events: [map({ ts: 1, applied_objs: [] })] }, "malformed"],
     ["an event that is an array", { events: [[7, [], []]] }, "malformed"],
     ["an object that is none", { events: [map({ ts: 1, applied_objs: ["x"], deleted_objs: [] })] }, "malformed"],
-    ["an integer key inside an object", { events: [map({ ts: 1, applied_objs: [new Map([[1, 2]])], deleted_objs: [] })] }, "malformed"],
+    [
+      "an integer key inside an object",
+      { events: [map({ ts: 1, applied_objs: [new Map([[1, 2]])], deleted_objs: [] })] },
+      "malformed",
+    ],
     ["events that are no array", { events: map({}) }, "malformed"],
     ["a hash that is no integer", { index: map({ "v1.Pod": map({ "a/p": "5" }) }) }, "malformed"],
     ["a configuration of another shape", { config: map({ trackedObjects: [] }) }, "malformed"],
-    ["a string where the pair of gvk and name is expected", { pod_lifecycles: map({ "v1.Pod": map({}) }) }, "malformed"],
-    ["a string where the stable hash is expected", { pod_lifecycles: new Map([[["v1.Pod", "a/p"], map({ "9": [] })]]) }, "malformed"],
+    [
+      "a string where the pair of gvk and name is expected",
+      { pod_lifecycles: map({ "v1.Pod": map({}) }) },
+      "malformed",
+    ],
+    [
+      "a string where the stable hash is expected",
+      { pod_lifecycles: new Map([[["v1.Pod", "a/p"], map({ "9": [] })]]) },
+      "malformed",
+    ],
     ["a lifecycle with named fields", lifecycles(map({ Finished: map({ start_ts: 1, end_ts: 2 }) })), "malformed"],
     ["a lifecycle of an unknown state", lifecycles("Unheard"), "malformed"],
     ["a lifecycle of two states", lifecycles(map({ Running: 1, Finished: [1, 2] })), "malformed"],
@@ -201,12 +226,14 @@ describe("reading a SimKube trace", () => {
 
   test("refuses the arrays of version 1 by name", () => {
     expect(failure(() => read(encodeMessagePack([map({}), [], map({}), map({})]))).message).toBe(
-      "version SimKube trace at byte 0: version 1, which SimKube up to 1.1.1 wrote; today's reads it neither",
+      "version SimKube trace at byte 0: version 1, which SimKube up to 1.1.1 wrote and no later one reads",
     )
   })
 
   test("refuses a section that comes twice", () => {
-    const twice = Buffer.from(trace({ more: 1, moar: 2 })).toString("latin1").replace("moar", "more")
+    const twice = Buffer.from(trace({ more: 1, moar: 2 }))
+      .toString("latin1")
+      .replace("moar", "more")
     expect(failure(() => read(Buffer.from(twice, "latin1")))).toMatchObject({
       reason: "malformed",
       detail: 'two values for "more"',

@@ -12,7 +12,12 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 const large = fc.tuple(fc.integer({ min: 60_000, max: 140_000 }), fc.nat(255))
-const parts = fc.array(fc.oneof(fc.uint8Array(), large.map(([length, byte]) => new Uint8Array(length).fill(byte))))
+const parts = fc.array(
+  fc.oneof(
+    fc.uint8Array(),
+    large.map(([length, byte]) => new Uint8Array(length).fill(byte)),
+  ),
+)
 
 const kinds: ReadonlyArray<[name: string, make: () => Spool]> = [
   ["in memory", memorySpool],

@@ -45,6 +45,9 @@ export interface RecordingRules {
   readonly namespaces: ReadonlySet<string> | undefined
 }
 
+/** Where frames go: the outbox of the `observations` mailbox. */
+export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
+
 /** Counters since the sink was made. */
 export interface SinkStatistics {
   recorded: number
@@ -59,7 +62,7 @@ export interface SinkStatistics {
 export class RecordingSink implements WatchSink {
   readonly statistics: SinkStatistics = { recorded: 0, unchanged: 0, vanished: 0, leftOut: 0, gaps: 0 }
   readonly #kind: RecordingRules
-  readonly #outbox: Outbox
+  readonly #outbox: FrameOutlet
   readonly #clock: Clock
   readonly #listener: SinkListener
   readonly #index: LiveIndex
@@ -83,7 +86,7 @@ export class RecordingSink implements WatchSink {
 
   constructor(
     kind: RecordingRules,
-    outbox: Outbox,
+    outbox: FrameOutlet,
     clock: Clock,
     listener: SinkListener,
     resume: KindResumePoint,

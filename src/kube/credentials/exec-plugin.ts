@@ -52,12 +52,9 @@ export const runExecPlugin = (
       const { command, installHint } = exec
       reject(new ExecPluginFailed({ command, context: context.name, reason, stderr: excerpt(stderr), installHint }))
     }
+    const info = JSON.stringify(execInfo(exec, context, certificateAuthority))
     const child = spawn(exec.command, [...exec.parameters], {
-      env: {
-        ...environment,
-        ...Object.fromEntries(exec.environment),
-        KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(exec, context, certificateAuthority)),
-      },
+      env: { ...environment, ...Object.fromEntries(exec.environment), KUBERNETES_EXEC_INFO: info },
       stdio: ["ignore", "pipe", "pipe"],
     })
     const timer = timers.after(deadlineMs, () => fail(`did not finish within ${deadlineMs / 1000} s`))
@@ -89,7 +86,11 @@ const excerpt = (text: string): string => {
 }
 
 /** What the plugin may want to know (KEP-541); it cannot ask questions, since no terminal is connected. */
-const execInfo = (exec: ExecSettings, { cluster }: ContextSettings, certificateAuthority: string | undefined): unknown => ({
+const execInfo = (
+  exec: ExecSettings,
+  { cluster }: ContextSettings,
+  certificateAuthority: string | undefined,
+): unknown => ({
   apiVersion: exec.apiVersion,
   kind: "ExecCredential",
   spec: {
@@ -133,10 +134,15 @@ export const readExecCredential = (text: string, apiVersion: string): ExecCreden
   const certificate = textOf(clientCertificateData)
   const key = textOf(clientKeyData)
   if (textOf(token) === undefined && certificate === undefined) return "gave neither a token nor a certificate"
-  if ((certificate === undefined) !== (key === undefined)) return "gave a certificate without key, or a key without certificate"
-  const expiresAtMs = expirationTimestamp === undefined || expirationTimestamp === null ? undefined : Date.parse(String(expirationTimestamp))
+  if ((certificate === undefined) !== (key === undefined))
+    return "gave a certificate without key, or a key without certificate"
+  const expiresAtMs =
+    expirationTimestamp === undefined || expirationTimestamp === null
+      ? undefined
+      : Date.parse(String(expirationTimestamp))
   if (Number.isNaN(expiresAtMs)) return "gave an expirationTimestamp that is no time"
   return { token: textOf(token)?.trim(), certificate, key, expiresAtMs }
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === "string" && value.trim() !== "" ? value : undefined)
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? value : undefined

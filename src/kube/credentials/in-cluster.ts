@@ -14,8 +14,8 @@ export const detectInCluster = async (
   environment: Readonly<Record<string, string | undefined>>,
   directory: string,
 ): Promise<ContextSettings | undefined> => {
-  const host = environment["KUBERNETES_SERVICE_HOST"]
-  const port = environment["KUBERNETES_SERVICE_PORT"]
+  const host = environment.KUBERNETES_SERVICE_HOST
+  const port = environment.KUBERNETES_SERVICE_PORT
   if (!host || !port) return undefined
   const tokenFile = join(directory, "token")
   const hasToken = await access(tokenFile).then(

@@ -61,8 +61,7 @@ export const readKubeconfig = async (paths: ReadonlyArray<string>): Promise<Kube
 
 type Plain = Readonly<Record<string, unknown>>
 
-const isPlain = (value: unknown): value is Plain =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const isPlain = (value: unknown): value is Plain => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const readDocument = async (path: string): Promise<Plain> => {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
@@ -82,7 +81,8 @@ const readDocument = async (path: string): Promise<Plain> => {
     return document.toJS() as Plain
   } catch (error) {
     // An alias of nothing, or of so much that a small file would grow without limit.
-    if (error instanceof ReferenceError) throw new KubeconfigInvalid({ path, reason: "a YAML alias cannot be resolved" })
+    if (error instanceof ReferenceError)
+      throw new KubeconfigInvalid({ path, reason: "a YAML alias cannot be resolved" })
     throw error
   }
 }
@@ -99,7 +99,7 @@ const collect = <Kind>(
   const entries = document[list] ?? []
   if (!Array.isArray(entries)) throw new KubeconfigInvalid({ path, reason: `${list} is not a list` })
   for (const [index, entry] of entries.entries()) {
-    const name: unknown = isPlain(entry) ? entry["name"] : undefined
+    const name: unknown = isPlain(entry) ? entry.name : undefined
     if (typeof name !== "string" || name === "" || into.has(name)) continue
     const raw: unknown = isPlain(entry) ? entry[inner] : undefined
     // client-node reads the file named by `token-file` at once, synchronously and from the working directory.

@@ -21,11 +21,14 @@ export const proxyFromEnvironment = (
 }
 
 const isExempt = (server: URL, environment: Environment): boolean => {
-  const host = server.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "").toLowerCase()
+  const host = server.hostname
+    .replace(/^\[|\]$/g, "")
+    .replace(/\.$/, "")
+    .toLowerCase()
   const port = server.port || (server.protocol === "https:" ? "443" : "80")
   // A proxy's "localhost" is its own.
   if (host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))) return true
-  const list = environment["NO_PROXY"] || environment["no_proxy"] || ""
+  const list = environment.NO_PROXY || environment.no_proxy || ""
   return list.split(",").some((entry) => matches(entry.trim().toLowerCase(), host, port))
 }
 
@@ -33,13 +36,19 @@ const matches = (entry: string, host: string, port: string): boolean => {
   if (entry === "") return false
   if (entry === "*") return true
   if (entry.includes("/")) return isInNetwork(entry, host)
-  const [, bracketed, plain, entryPort] = /^(?:\[([^\]]+)\]|([^:]+|[^:]*:.*:[^:]*?))(?::(\d+))?$/.exec(entry) ?? []
-  const name = isIP(entry) === 6 ? entry : (bracketed ?? plain ?? "")
-  if (isIP(entry) !== 6 && entryPort !== undefined && entryPort !== port) return false
+  const [name, entryPort] = splitPort(entry)
+  if (entryPort !== undefined && entryPort !== port) return false
   if (isIP(name) !== 0 || isIP(host) !== 0) return name === host
   // `example.com` means itself and everything below it; `.example.com` and `*.example.com` only the latter.
   const suffix = name.replace(/^\*(?=\.)/, "")
   return suffix.startsWith(".") ? host.endsWith(suffix) : host === suffix || host.endsWith(`.${suffix}`)
+}
+
+/** `host`, `host:port`, `::1`, `[::1]:port`. */
+const splitPort = (entry: string): readonly [name: string, port: string | undefined] => {
+  if (isIP(entry) === 6) return [entry, undefined]
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? []
+  return [bracketed ?? plain ?? entry, port]
 }
 
 const isInNetwork = (entry: string, host: string): boolean => {

@@ -24,7 +24,8 @@ export const selectContext = (kubeconfig: Kubeconfig, asked: string | undefined)
   const { contexts, clusters, users, currentContext, paths } = kubeconfig
   const name = asked ?? currentContext ?? ""
   const found = contexts.get(name)
-  if (found === undefined) throw new ContextNotFound({ context: name, existing: [...contexts.keys()], paths: [...paths] })
+  if (found === undefined)
+    throw new ContextNotFound({ context: name, existing: [...contexts.keys()], paths: [...paths] })
   const { value: context, path } = valid(found)
   const part = <Kind>(entries: Entries<Kind>, missing: "cluster" | "user", wanted: string): Entry<Kind> => {
     const entry = entries.get(wanted)
@@ -67,15 +68,15 @@ class Fields {
     if (value === undefined || value === null || value === "") return undefined
     // An unquoted token of digits would be rounded to a number.
     if (typeof value !== "string") throw this.invalid(key, "is not text: put it in quotes")
+    // Neither a path nor a command line nor a header can hold one, and Node throws at the first use.
+    if (value.includes("\0")) throw this.invalid(key, "holds a NUL character")
     return value
   }
 
   texts(key: string, value: unknown): ReadonlyArray<string> {
     if (value === undefined || value === null) return []
-    if (!Array.isArray(value) || value.some((each) => typeof each !== "string")) {
-      throw this.invalid(key, "is not a list of texts")
-    }
-    return value as string[]
+    if (!Array.isArray(value)) throw this.invalid(key, "is not a list")
+    return value.map((each: unknown, index) => this.text(`${key}[${index}]`, each) ?? "")
   }
 
   path(key: string, value: unknown): string | undefined {
@@ -105,7 +106,7 @@ const execExtension = "client.authentication.k8s.io/exec"
 const readCluster = (entry: Entry<Cluster>): ClusterSettings => {
   const { value, raw } = entry
   const fields = new Fields(entry, `cluster "${value.name}"`)
-  const extensions = Array.isArray(raw["extensions"]) ? raw["extensions"] : []
+  const extensions = Array.isArray(raw.extensions) ? raw.extensions : []
   return {
     name: value.name,
     server: value.server,
@@ -113,17 +114,18 @@ const readCluster = (entry: Entry<Cluster>): ClusterSettings => {
     skipTlsVerify: value.skipTLSVerify,
     tlsServerName: fields.text("tls-server-name", value.tlsServerName),
     proxyUrl: fields.text("proxy-url", value.proxyUrl),
-    execConfig: extensions.find((each: Record<string, unknown> | null) => each?.["name"] === execExtension)?.extension,
+    execConfig: extensions.find((each: Record<string, unknown> | null) => each?.name === execExtension)?.extension,
   }
 }
 
 const readUser = (entry: Entry<User>): UserSettings => {
-  const { value, raw } = entry
+  const { value } = entry
   const fields = new Fields(entry, `user "${value.name}"`)
   const certificate = fields.material("client-certificate", value.certData, value.certFile)
   const key = fields.material("client-key", value.keyData, value.keyFile)
   if ((certificate === undefined) !== (key === undefined)) {
-    const [there, missing] = key === undefined ? ["client-certificate", "client-key"] : ["client-key", "client-certificate"]
+    const [there, missing] =
+      key === undefined ? ["client-certificate", "client-key"] : ["client-key", "client-certificate"]
     throw fields.invalid(there ?? "", `is there, but no ${missing}`)
   }
   return {
@@ -137,7 +139,7 @@ const readUser = (entry: Entry<User>): UserSettings => {
 const readIdentification = (entry: Entry<User>, fields: Fields): Identification => {
   const { value, raw } = entry
   if (value.exec) return { tag: "exec", exec: readExec(value.exec, entry, fields) }
-  const path = fields.path("tokenFile", raw["tokenFile"] ?? raw["token-file"])
+  const path = fields.path("tokenFile", raw.tokenFile ?? raw["token-file"])
   if (path !== undefined) return { tag: "token-file", path }
   const token = fields.text("token", value.token)
   if (token !== undefined) return { tag: "token", token }
@@ -150,35 +152,35 @@ const readIdentification = (entry: Entry<User>, fields: Fields): Identification 
 
 /** Providers that only wrap a file or a plugin are taken as such: client-node would read and run them synchronously. */
 const readAuthProvider = (provider: Record<string, unknown>, entry: Entry<User>, fields: Fields): Identification => {
-  const name = fields.text("auth-provider.name", provider["name"]) ?? ""
-  const config = (provider["config"] ?? {}) as Record<string, unknown>
-  if (config["exec"]) return { tag: "exec", exec: readExec(config["exec"] as Record<string, unknown>, entry, fields) }
-  const path = fields.path("auth-provider.config.tokenFile", config["tokenFile"])
+  const name = fields.text("auth-provider.name", provider.name) ?? ""
+  const config = (provider.config ?? {}) as Record<string, unknown>
+  if (config.exec) return { tag: "exec", exec: readExec(config.exec as Record<string, unknown>, entry, fields) }
+  const path = fields.path("auth-provider.config.tokenFile", config.tokenFile)
   return path === undefined ? { tag: "auth-provider", provider: { name, config } } : { tag: "token-file", path }
 }
 
 const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fields): ExecSettings => {
-  const command = fields.text("exec.command", exec["command"])
-  const apiVersion = fields.text("exec.apiVersion", exec["apiVersion"])
+  const command = fields.text("exec.command", exec.command)
+  const apiVersion = fields.text("exec.apiVersion", exec.apiVersion)
   if (command === undefined) throw fields.invalid("exec.command", "is missing")
   if (apiVersion === undefined) throw fields.invalid("exec.apiVersion", "is missing")
-  if (exec["interactiveMode"] === "Always") {
+  if (exec.interactiveMode === "Always") {
     const reason = "is Always, but nobody is there to be asked; use a plugin that works without a terminal"
     throw new UnsupportedSetting({ setting: `exec.interactiveMode of user "${entry.value.name}"`, reason })
   }
-  const variables = (exec["env"] ?? []) as ReadonlyArray<Record<string, unknown>>
+  const variables = (exec.env ?? []) as ReadonlyArray<Record<string, unknown>>
   if (!Array.isArray(variables)) throw fields.invalid("exec.env", "is not a list")
   return {
     // kubectl: a path counts from the file, a mere name is looked for in PATH.
     command: /[/\\]/.test(command) && !isAbsolute(command) ? join(entry.directory, command) : command,
-    parameters: fields.texts("exec.args", exec["args"]),
+    parameters: fields.texts("exec.args", exec.args),
     environment: variables.map((variable) => [
-      fields.text("exec.env[].name", variable["name"]) ?? "",
-      fields.text("exec.env[].value", variable["value"]) ?? "",
+      fields.text("exec.env[].name", variable.name) ?? "",
+      fields.text("exec.env[].value", variable.value) ?? "",
     ]),
     apiVersion,
-    providesClusterInfo: exec["provideClusterInfo"] === true,
-    installHint: fields.text("exec.installHint", exec["installHint"])?.trim() ?? "",
+    providesClusterInfo: exec.provideClusterInfo === true,
+    installHint: fields.text("exec.installHint", exec.installHint)?.trim() ?? "",
   }
 }
 

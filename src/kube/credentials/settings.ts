@@ -4,7 +4,9 @@
  */
 
 /** PEM text, or the file that holds it. */
-export type Material = { readonly tag: "inline"; readonly pem: string } | { readonly tag: "file"; readonly path: string }
+export type Material =
+  | { readonly tag: "inline"; readonly pem: string }
+  | { readonly tag: "file"; readonly path: string }
 
 export interface ClusterSettings {
   readonly name: string

@@ -105,7 +105,7 @@ export class ArchiveReader {
     this.#history = new StateHistory(database, this.#source, directory)
     this.#lastStates = new LastStates(this.#source, this.#history)
     this.#blocks = database.prepare(`
-      SELECT first_sequence, last_sequence, min_time, max_time, events, payload_bytes, sealed,
+      SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
         length(toc) + length(data) AS stored_bytes
       FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#summary = database.prepare(`
@@ -154,7 +154,7 @@ export class ArchiveReader {
           minTime: Number(row.min_time),
           maxTime: Number(row.max_time),
           events: Number(row.events),
-          payloadBytes: Number(row.payload_bytes),
+          payloadBytes: Number(row.data_size),
           storedBytes: Number(row.stored_bytes),
           isSealed: row.sealed === 1,
         }

@@ -1,7 +1,7 @@
 /** Writes blocks into their tables. Everything here runs inside the commit's transaction. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { type BlockSummary, decompress, type PackedBlock } from "./block.ts"
+import { type BlockSummary, type PackedBlock, unpack } from "./block.ts"
 import type { OpenBlock } from "./open-block.ts"
 
 /** Inserts blocks, and parts of the block being gathered. */
@@ -13,8 +13,8 @@ export class BlockRows {
 
   constructor(database: DatabaseSync) {
     this.#insertBlock = database.prepare(`
-      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, payload_bytes, toc_bytes, sealed,
-        toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, sealed, toc_size, toc_checksum,
+        data_size, data_checksum, toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#insertKind = database.prepare(
       "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, events) VALUES (?, ?, ?, ?, ?)",
     )
@@ -42,10 +42,10 @@ export class BlockRows {
     for (const kind of sealed.kinds.keys()) this.#deleteKind.run(kind, sealed.firstSequence, sealed.lastSequence)
   }
 
-  #insert({ summary, payloadBytes, tocBytes, toc, data }: PackedBlock, sealed: 0 | 1): void {
+  #insert({ summary, toc, data }: PackedBlock, sealed: 0 | 1): void {
     const { firstSequence, lastSequence, minTime, maxTime, events } = summary
-    const sizes = [payloadBytes, tocBytes, sealed] as const
-    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, ...sizes, toc, data)
+    const content = [toc.size, toc.checksum, data.size, data.checksum, toc.bytes, data.bytes] as const
+    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, ...content)
     for (const [kind, range] of summary.kinds) {
       this.#insertKind.run(kind, lastSequence, range.minTime, range.maxTime, range.events)
     }
@@ -55,10 +55,17 @@ export class BlockRows {
 /** Fills a fresh open block with the parts an earlier process committed. @throws MalformedFrameError or an error of zlib */
 export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
   const parts = database
-    .prepare("SELECT toc, toc_bytes, data, payload_bytes FROM block WHERE sealed = 0 ORDER BY last_sequence")
+    .prepare(`
+      SELECT toc, toc_size, toc_checksum, data, data_size, data_checksum FROM block
+      WHERE sealed = 0 ORDER BY last_sequence`)
     .all()
-  for (const row of parts) {
-    const table = decompress(row.toc as Uint8Array, Number(row.toc_bytes))
-    open.restore(table, decompress(row.data as Uint8Array, Number(row.payload_bytes)), kindOf)
-  }
+  for (const row of parts) open.restore(unpackColumn(row, "toc"), unpackColumn(row, "data"), kindOf)
 }
+
+/** Reads the BLOB of a column that has its size and checksum beside it. @throws as {@link unpack} does */
+export const unpackColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): Buffer =>
+  unpack({
+    bytes: row[column] as Uint8Array,
+    size: row[`${column}_size`] as number,
+    checksum: row[`${column}_checksum`] as number,
+  })

@@ -11,7 +11,8 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "./archive-errors.ts"
-import { type BlockFrame, decompress, readTable } from "./block.ts"
+import { type BlockFrame, readTable } from "./block.ts"
+import { unpackColumn } from "./block-rows.ts"
 
 /** Which kind to read: the archive's number for it and its name. */
 export interface KindKey {
@@ -70,10 +71,10 @@ export class BlockSource {
       SELECT last_sequence FROM block_kind
       WHERE kind = ? AND last_sequence > ? AND max_time >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#table = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_bytes, toc FROM block
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
     this.#data = database.prepare(`
-      SELECT first_sequence, last_sequence, toc_bytes, toc, payload_bytes, data FROM block
+      SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
   }
 
@@ -144,8 +145,7 @@ export class BlockSource {
     const block = this.#reading(() => {
       const row = this.#data.get(sequence)
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
-      const payload = decompress(row.data as Uint8Array, row.payload_bytes as number)
-      return { ...tableOf(row), payload }
+      return { ...tableOf(row), payload: unpackColumn(row, "data") }
     })
     // A block may have been cached as the part it was before it was sealed.
     this.#forget(block.lastSequence)
@@ -179,7 +179,7 @@ export class BlockSource {
 const tableOf = (row: Record<string, unknown>): BlockTable => ({
   firstSequence: row.first_sequence as number,
   lastSequence: row.last_sequence as number,
-  frames: readTable(decompress(row.toc as Uint8Array, row.toc_bytes as number)),
+  frames: readTable(unpackColumn(row, "toc")),
 })
 
 const frameAt = (frames: ReadonlyArray<BlockFrame>, sequence: number): BlockFrame | undefined => {

@@ -10,7 +10,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { type BlockSummary, compress } from "./block.ts"
+import { type BlockSummary, pack } from "./block.ts"
 import type { KindKey } from "./block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, type StateHistory } from "./state-history.ts"
@@ -43,8 +43,8 @@ export class Checkpoints {
     this.#history = history
     this.#blocksPerCheckpoint = blocksPerCheckpoint
     this.#insert = database.prepare(`
-      INSERT INTO checkpoint (kind, through_sequence, last_time, is_full, objects, states_bytes, states)
-      VALUES (?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO checkpoint (kind, through_sequence, last_time, is_full, objects, states_size, states_checksum,
+        states) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     const since = database.prepare("SELECT count(*) AS blocks FROM block_kind WHERE kind = ? AND last_sequence > ?")
     for (const kind of database.prepare("SELECT id FROM kind").all()) {
       const id = Number(kind.id)
@@ -84,17 +84,9 @@ export class Checkpoints {
     const states = isFull
       ? mergeStates(mergeAll(this.#history.chainBefore(kind, limit).steps), changes, false)
       : changes
-    const bytes = encodeStates(states)
-    const row = [
-      kind.id,
-      throughSequence,
-      lastTime,
-      isFull ? 1 : 0,
-      states.count,
-      bytes.length,
-      compress(bytes),
-    ] as const
-    this.#insert.run(...row)
+    const { bytes, size, checksum } = pack(encodeStates(states))
+    const full = isFull ? 1 : 0
+    this.#insert.run(kind.id, throughSequence, lastTime, full, states.count, size, checksum, bytes)
     return isFull
       ? { throughSequence, blocks: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
       : { ...progress, throughSequence, blocks: 0, changedObjects, changeRows: progress.changeRows + 1 }

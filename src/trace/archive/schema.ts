@@ -60,6 +60,7 @@ const TABLES = `
     PRIMARY KEY (kind, number)
   ) STRICT, WITHOUT ROWID;
 
+  -- Sizes are those before compression, checksums CRC-32 of what is stored.
   -- The two BLOBs stand last so that what is read without them needs no overflow page.
   CREATE TABLE block (
     last_sequence INTEGER PRIMARY KEY,
@@ -67,9 +68,11 @@ const TABLES = `
     min_time INTEGER NOT NULL,
     max_time INTEGER NOT NULL,
     events INTEGER NOT NULL,
-    payload_bytes INTEGER NOT NULL,
-    toc_bytes INTEGER NOT NULL,
     sealed INTEGER NOT NULL,
+    toc_size INTEGER NOT NULL,
+    toc_checksum INTEGER NOT NULL,
+    data_size INTEGER NOT NULL,
+    data_checksum INTEGER NOT NULL,
     toc BLOB NOT NULL,
     data BLOB NOT NULL
   ) STRICT;
@@ -91,7 +94,8 @@ const TABLES = `
     last_time INTEGER NOT NULL,
     is_full INTEGER NOT NULL,
     objects INTEGER NOT NULL,
-    states_bytes INTEGER NOT NULL,
+    states_size INTEGER NOT NULL,
+    states_checksum INTEGER NOT NULL,
     states BLOB NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, is_full);

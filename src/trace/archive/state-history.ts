@@ -9,7 +9,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { toArchiveError } from "./archive-errors.ts"
-import { decompress } from "./block.ts"
+import { unpackColumn } from "./block-rows.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
@@ -46,7 +46,7 @@ export class StateHistory {
       WHERE kind = ? AND through_sequence <= ? AND last_time < ? AND is_full = 1
       ORDER BY through_sequence DESC LIMIT 1`)
     this.#chain = database.prepare(`
-      SELECT through_sequence, states_bytes, states FROM checkpoint
+      SELECT through_sequence, states_size, states_checksum, states FROM checkpoint
       WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND last_time < ? ORDER BY through_sequence`)
   }
 
@@ -85,7 +85,7 @@ export class StateHistory {
       const rows = this.#chain.all(kind.id, full.through_sequence as number, limit.throughSequence, beforeTime)
       return {
         throughSequence: rows.at(-1)?.through_sequence as number,
-        steps: rows.map((row) => decodeStates(decompress(row.states as Uint8Array, row.states_bytes as number))),
+        steps: rows.map((row) => decodeStates(unpackColumn(row, "states"))),
       }
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)

@@ -1,0 +1,164 @@
+/**
+ * From what a context says to what a request carries: reads the files, runs the plugin, asks the provider.
+ *
+ * Each source answers what it has now and how long that can be used before it should be asked again.
+ */
+import { readFile } from "node:fs/promises"
+import type { Timers } from "../http/timers.ts"
+import { type AuthProvider, makeAuthProvider } from "./auth-provider.ts"
+import { CredentialFileUnusable, describeFileError } from "./errors.ts"
+import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts"
+import type { ContextSettings, Material } from "./settings.ts"
+
+/** Both clocks, since expiry is told in wall time while waiting must not depend on somebody setting the clock. */
+export interface CredentialClock {
+  /** ms since the Unix epoch. */
+  wallMs(): number
+  /** ms that never go back. */
+  monotonicMs(): number
+}
+
+export interface IdentityOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly clock: CredentialClock
+  readonly timers: Timers
+  /** ms that an exec plugin may take. */
+  readonly execDeadlineMs: number
+}
+
+/** Who asks, at one moment. */
+export interface Identity {
+  /** Value of the Authorization header. */
+  readonly authorization: string | undefined
+  /** PEM. */
+  readonly certificate: string | undefined
+  readonly key: string | undefined
+  /** PEM of the server's authority. */
+  readonly certificateAuthority: string | undefined
+  /** Monotonic ms at which to ask again; infinite if nothing here changes by itself. */
+  readonly renewAt: number
+  /** Monotonic ms from which on the server will refuse it; infinite if unknown. */
+  readonly expiresAt: number
+}
+
+/** client-go's period (kubernetes/client-go#1381); kubelets renew a token when 20 % of its life, at least 10 min, are left. */
+export const fileRereadMs = 60_000
+/** A token is renewed when a tenth of its life is left, but at least this early: clocks differ, and plugins take time. */
+const earliestRenewalMs = 10_000
+
+/**
+ * ms to use something that lives for `lifeMs`: nine tenths, or all but 10 s of it. What lives for less than 20 s is used
+ * for half of its life, at least 1 s, so that a plugin that hands out expired tokens is not run in a loop.
+ */
+export const useForMs = (lifeMs: number): number =>
+  lifeMs <= 2 * earliestRenewalMs ? Math.max(1_000, lifeMs / 2) : lifeMs - Math.max(earliestRenewalMs, lifeMs / 10)
+
+export class IdentitySource {
+  readonly #context: ContextSettings
+  readonly #options: IdentityOptions
+  readonly #provider: AuthProvider | undefined
+  #plugin: { readonly credential: ExecCredential; readonly renewAt: number; readonly expiresAt: number } | undefined
+
+  constructor(context: ContextSettings, options: IdentityOptions) {
+    this.#context = context
+    this.#options = options
+    const { identification } = context.user
+    if (identification.tag === "auth-provider") {
+      this.#provider = makeAuthProvider(identification.provider, context.name)
+    }
+  }
+
+  /** Rejects with errors of this folder. Not to be called again before it has settled. */
+  async read(): Promise<Identity> {
+    const { user, cluster } = this.#context
+    const certificateAuthority = await this.#material("certificate authority", cluster.certificateAuthority)
+    const certificate = await this.#material("client certificate", user.clientCertificate?.certificate)
+    const key = await this.#material("client key", user.clientCertificate?.key)
+    const materials = [cluster.certificateAuthority, user.clientCertificate?.certificate, user.clientCertificate?.key]
+    const hasFiles = materials.some((material) => material?.tag === "file")
+    const renewAt = hasFiles ? this.#options.clock.monotonicMs() + fileRereadMs : Number.POSITIVE_INFINITY
+    const expiresAt = Number.POSITIVE_INFINITY
+    const base = { authorization: undefined, certificate, key, certificateAuthority, renewAt, expiresAt }
+    const own = await this.#identify(certificateAuthority)
+    return { ...base, ...own, renewAt: Math.min(renewAt, own.renewAt ?? renewAt) }
+  }
+
+  async #identify(certificateAuthority: string | undefined): Promise<Partial<Identity>> {
+    const { identification } = this.#context.user
+    switch (identification.tag) {
+      case "none":
+        return {}
+      case "token":
+        return { authorization: `Bearer ${identification.token.trim()}` }
+      case "basic": {
+        const { username, password } = identification
+        return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` }
+      }
+      case "token-file": {
+        const renewAt = this.#options.clock.monotonicMs() + fileRereadMs
+        return { authorization: `Bearer ${await this.#token(identification.path)}`, renewAt }
+      }
+      case "auth-provider":
+        return await this.#askProvider()
+      case "exec": {
+        this.#plugin = await this.#runPlugin(identification.exec, certificateAuthority)
+        const { credential, renewAt, expiresAt } = this.#plugin
+        const certificate = credential.certificate === undefined ? {} : { certificate: credential.certificate }
+        const key = credential.key === undefined ? {} : { key: credential.key }
+        const authorization = credential.token === undefined ? undefined : `Bearer ${credential.token}`
+        return { authorization, ...certificate, ...key, renewAt, expiresAt }
+      }
+    }
+  }
+
+  /** The last credential while it is good; re-reading a file must not run the plugin. */
+  async #runPlugin(exec: Parameters<typeof runExecPlugin>[0], certificateAuthority: string | undefined) {
+    const { clock, environment, timers, execDeadlineMs: deadlineMs } = this.#options
+    if (this.#plugin !== undefined && clock.monotonicMs() < this.#plugin.renewAt) return this.#plugin
+    const surroundings = { environment, timers, deadlineMs }
+    const credential = await runExecPlugin(exec, this.#context, certificateAuthority, surroundings)
+    return { credential, ...this.#life(credential.expiresAtMs) }
+  }
+
+  async #askProvider(): Promise<Partial<Identity>> {
+    const token = await this.#provider?.()
+    if (token === undefined) return {}
+    const { expiresAt } = this.#life(token.expiresAtMs)
+    // client-node renews a token only once it has expired; asked earlier it would hand out the old one.
+    const renewAt = Number.isFinite(expiresAt) ? expiresAt + 1_000 : this.#options.clock.monotonicMs() + fileRereadMs
+    return { authorization: token.authorization, renewAt }
+  }
+
+  #life(expiresAtMs: number | undefined): { renewAt: number; expiresAt: number } {
+    const { clock } = this.#options
+    if (expiresAtMs === undefined) return { renewAt: Number.POSITIVE_INFINITY, expiresAt: Number.POSITIVE_INFINITY }
+    const now = clock.monotonicMs()
+    const life = expiresAtMs - clock.wallMs()
+    return { renewAt: now + useForMs(life), expiresAt: now + life }
+  }
+
+  async #token(path: string): Promise<string> {
+    const token = (await this.#read("token", path)).trim()
+    if (token === "") throw this.#unusable("token", path, "is empty")
+    // Anything else would end up in a header; a file with several lines is some other file.
+    if (!/^[\x21-\x7e]+$/.test(token)) throw this.#unusable("token", path, "does not hold a token")
+    return token
+  }
+
+  async #material(purpose: string, material: Material | undefined): Promise<string | undefined> {
+    if (material === undefined || material.tag === "inline") return material?.pem
+    const pem = await this.#read(purpose, material.path)
+    if (!pem.includes("-----BEGIN ")) throw this.#unusable(purpose, material.path, "does not hold PEM text")
+    return pem
+  }
+
+  #read(purpose: string, path: string): Promise<string> {
+    return readFile(path, "utf8").catch((error: unknown) => {
+      throw this.#unusable(purpose, path, describeFileError(error))
+    })
+  }
+
+  #unusable(purpose: string, path: string, reason: string): CredentialFileUnusable {
+    return new CredentialFileUnusable({ purpose, path, context: this.#context.name, reason })
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The credentials of one context, kept fresh.
+ *
+ * Guaranteed: one refresh at a time, however many ask; an endpoint equal to the last one is the same object, so that
+ * callers compare with `===`; while a refresh fails, what has not expired yet is handed out again and {@link
+ * Credentials.problem} says so. Nothing happens by itself: no timer runs here, the caller asks when `refreshAfter` says.
+ */
+import type { ApiEndpoint } from "../endpoint.ts"
+import { sharesConnections } from "../http/target.ts"
+import { ContextMoved, type CredentialsError, isCredentialsError } from "./errors.ts"
+import { type Identity, type IdentityOptions, IdentitySource } from "./identity.ts"
+import { impersonationHeaders } from "./impersonation.ts"
+import type { ContextSettings } from "./settings.ts"
+
+export interface Credentials {
+  /**
+   * What to talk to the server with, refreshed if that is due. Rejects with a `CredentialsError` when there is nothing
+   * that could work.
+   */
+  endpoint(): Promise<ApiEndpoint>
+  /** ms until {@link endpoint} should be asked again, 0 if now; `undefined` if never: nothing here changes by itself. */
+  readonly refreshAfter: number | undefined
+  /**
+   * The server answered 401. Reads the configuration and every file again and runs the plugin again, once for all
+   * that report at the same time and at most every 10 s: a server that refuses everybody must not become a storm of
+   * log-ins. Afterwards {@link endpoint} answers what was found; the same object as before if nothing better was.
+   * Rejects with a `CredentialsError` if something could not be read; what was there before stays in use.
+   */
+  onUnauthorized(): Promise<void>
+  /** Why the last refresh failed, while older credentials are still used. */
+  readonly problem: CredentialsError | undefined
+  /** Context, cluster, user and server, for people; no secrets. */
+  readonly description: string
+  /** Namespace of the context, or the pod's own; `default` if none is named. */
+  readonly defaultNamespace: string
+}
+
+/** ms between two log-ins forced by 401, and between two tries after a failed refresh. */
+const retryMs = 10_000
+
+export interface CredentialsOptions extends IdentityOptions {
+  /** Reads the configuration again, for the context chosen first. */
+  readonly reload: () => Promise<ContextSettings>
+  /** The proxy for a context's server. Throws `UnsupportedSetting`. */
+  readonly proxyOf: (context: ContextSettings) => string | undefined
+}
+
+/** `server`: the URL as requests need it. */
+export const makeCredentials = (context: ContextSettings, server: string, options: CredentialsOptions): Credentials =>
+  new RefreshedCredentials(context, server, options)
+
+class RefreshedCredentials implements Credentials {
+  readonly #options: CredentialsOptions
+  readonly #server: string
+  #context: ContextSettings
+  #source: IdentitySource
+  #endpoint: ApiEndpoint | undefined
+  /** Monotonic ms. */
+  #renewAt = Number.NEGATIVE_INFINITY
+  #expiresAt = Number.NEGATIVE_INFINITY
+  #forcedAt = Number.NEGATIVE_INFINITY
+  #problem: CredentialsError | undefined
+  #running: { readonly result: Promise<ApiEndpoint>; readonly isForced: boolean } | undefined
+
+  constructor(context: ContextSettings, server: string, options: CredentialsOptions) {
+    this.#context = context
+    this.#server = server
+    this.#options = options
+    this.#source = new IdentitySource(context, options)
+  }
+
+  get problem(): CredentialsError | undefined {
+    return this.#problem
+  }
+
+  get defaultNamespace(): string {
+    return this.#context.namespace
+  }
+
+  get description(): string {
+    const { name, cluster, user } = this.#context
+    const who = user.name === "" ? "anonymous" : `user "${user.name}"`
+    const as = user.impersonation.user === undefined ? "" : ` as "${user.impersonation.user}"`
+    return `context "${name}" (cluster "${cluster.name}", ${who}${as}) at ${this.#server}`
+  }
+
+  get refreshAfter(): number | undefined {
+    if (this.#renewAt === Number.POSITIVE_INFINITY) return undefined
+    return Math.max(0, this.#renewAt - this.#options.clock.monotonicMs())
+  }
+
+  endpoint(): Promise<ApiEndpoint> {
+    if (this.#endpoint !== undefined && this.#options.clock.monotonicMs() < this.#renewAt) {
+      return Promise.resolve(this.#endpoint)
+    }
+    return this.#refresh(false)
+  }
+
+  async onUnauthorized(): Promise<void> {
+    const isRecent = this.#options.clock.monotonicMs() - this.#forcedAt < retryMs
+    if (this.#running?.isForced === true) await this.#running.result
+    else if (!isRecent) await this.#refresh(true)
+  }
+
+  /** Joins a refresh that is under way, unless more is wanted than it does. */
+  #refresh(isForced: boolean): Promise<ApiEndpoint> {
+    const before = this.#running
+    if (before !== undefined && (before.isForced || !isForced)) return before.result
+    const result = this.#afterwards(before?.result, isForced).finally(() => {
+      if (this.#running?.result === result) this.#running = undefined
+    })
+    this.#running = { result, isForced }
+    return result
+  }
+
+  async #afterwards(before: Promise<ApiEndpoint> | undefined, isForced: boolean): Promise<ApiEndpoint> {
+    // Its failure is told to those who asked for it.
+    await before?.catch(() => undefined)
+    return isForced ? await this.#renewAll() : await this.#renew()
+  }
+
+  async #renew(): Promise<ApiEndpoint> {
+    try {
+      return this.#adopt(await this.#source.read(), this.#context)
+    } catch (error) {
+      const now = this.#options.clock.monotonicMs()
+      if (!isCredentialsError(error) || this.#endpoint === undefined || now >= this.#expiresAt) throw error
+      this.#problem = error
+      this.#renewAt = now + retryMs
+      return this.#endpoint
+    }
+  }
+
+  async #renewAll(): Promise<ApiEndpoint> {
+    this.#forcedAt = this.#options.clock.monotonicMs()
+    const context = await this.#options.reload()
+    if (context.cluster.server !== this.#context.cluster.server) {
+      throw new ContextMoved({ context: context.name, before: this.#server, now: displayed(context.cluster.server) })
+    }
+    const source = new IdentitySource(context, this.#options)
+    const identity = await source.read()
+    this.#context = context
+    this.#source = source
+    return this.#adopt(identity, context)
+  }
+
+  #adopt(identity: Identity, context: ContextSettings): ApiEndpoint {
+    const endpoint = toEndpoint(this.#server, identity, context, this.#options.proxyOf(context))
+    this.#problem = undefined
+    this.#renewAt = identity.renewAt
+    this.#expiresAt = identity.expiresAt
+    if (this.#endpoint === undefined || !isEqual(this.#endpoint, endpoint)) this.#endpoint = endpoint
+    return this.#endpoint
+  }
+}
+
+/** A URL without user information. */
+export const displayed = (server: string): string => server.replace(/\/\/[^/]*@/, "//")
+
+const isEqual = (one: ApiEndpoint, other: ApiEndpoint): boolean =>
+  sharesConnections(one, other) && JSON.stringify(one.headers) === JSON.stringify(other.headers)
+
+const toEndpoint = (
+  server: string,
+  identity: Identity,
+  { cluster, user }: ContextSettings,
+  proxy: string | undefined,
+): ApiEndpoint => {
+  const { authorization, certificate, key, certificateAuthority } = identity
+  return {
+    server,
+    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    ...(cluster.skipTlsVerify ? { skipTlsVerify: true } : {}),
+    ...(cluster.tlsServerName === undefined ? {} : { tlsServerName: cluster.tlsServerName }),
+    ...(certificate === undefined ? {} : { clientCertificate: certificate }),
+    ...(key === undefined ? {} : { clientKey: key }),
+    ...(proxy === undefined ? {} : { proxy }),
+    headers: [
+      ...(authorization === undefined ? [] : [["Authorization", authorization] as const]),
+      ...impersonationHeaders(user.impersonation),
+    ],
+  }
+}

@@ -1,0 +1,400 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { exportCommand } from "../../src/cli/export.ts"
+import type { ObjectEvent } from "../../src/trace/event.ts"
+import { encodeMessagePack } from "../../src/trace/message-pack-writer.ts"
+import { NdjsonWriter } from "../../src/trace/ndjson-writer.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+const second = 1_000_000
+const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000 + 1
+
+let folder: string
+let closers: (() => Promise<unknown>)[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kubereel-export-"))
+})
+afterEach(async () => {
+  for (const close of closers) await close()
+  closers = []
+  await rm(folder, { recursive: true })
+})
+
+const listen = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+  })
+
+/** A recorder that answers every request the same way; remembers the requests. */
+const recorder = async (
+  answer: (response: ServerResponse) => void,
+): Promise<{ url: string; requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] }> => {
+  const requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] = []
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on("data", (piece: Buffer) => pieces.push(piece))
+    request.on("end", () => {
+      const { url = "", method = "", headers } = request
+      requests.push({ path: `${method} ${url}`, headers, body: JSON.parse(Buffer.concat(pieces).toString()) })
+      answer(response)
+    })
+  })
+  const url = await listen(server)
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  )
+  return { url, requests }
+}
+
+const event = (sequence: number): ObjectEvent => ({
+  type: "object",
+  sequence,
+  time: now,
+  gvk: "v1.ConfigMap",
+  action: "applied",
+  uid: `uid-${sequence}`,
+  namespace: "shop",
+  name: "web",
+  resourceVersion: String(sequence),
+  object: Buffer.from(JSON.stringify({ data: { text: "x".repeat(200) } })),
+})
+
+const trace = (events: number): Buffer => {
+  const writer = new NdjsonWriter({
+    window: { start: 0, end: now },
+    cut: events,
+    kinds: ["v1.ConfigMap"],
+    incomplete: [],
+  })
+  const pieces: Uint8Array[] = []
+  for (let sequence = 0; sequence < events; sequence++) {
+    writer.add(event(sequence))
+    const piece = writer.take()
+    if (piece !== undefined) pieces.push(piece)
+  }
+  return Buffer.concat([...pieces, writer.end()])
+}
+const small = trace(3)
+const simkube = encodeMessagePack({ version: 2, config: {}, events: [], index: {}, pod_lifecycles: {} })
+
+interface Run {
+  readonly code: number
+  readonly output: string
+  readonly error: string
+}
+
+const run = async (argv: readonly string[], terminal: CapturedTerminal = capturedTerminal()): Promise<Run> => {
+  const code = await exportCommand({ now: () => now }).run(argv, terminal)
+  expect(terminal.listeners()).toBe(0)
+  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+}
+
+describe("an export", () => {
+  test("asks in SimKube's form, with exact times and the format added", async () => {
+    const { url, requests } = await recorder((response) => response.end(small))
+    const argv = ["-s", `${url}/base/`, "-o", join(folder, "a.ndjson"), "--start", "-10m", "--end", "-90s"]
+    const filters = ["--exclude-namespace", "kube-system,monitoring", "--exclude-namespace", "default"]
+    const labels = ["--exclude-label", "app=web,tier notin (a, b),!canary", "--exclude-label", "batch"]
+    expect((await run([...argv, ...filters, ...labels])).code).toBe(exitCodes.ok)
+    expect(requests).toMatchObject([{ path: "POST /base/export", headers: { "content-type": "application/json" } }])
+    expect(requests[0]?.headers["user-agent"]).toMatch(/^kubereel\/\d/)
+    const end = now - 90 * second
+    expect(requests[0]?.body).toEqual({
+      // Whole seconds that contain the window.
+      start_ts: Date.UTC(2026, 10, 21, 9, 48, 30) / 1000,
+      end_ts: Date.UTC(2026, 10, 21, 9, 58, 31) / 1000,
+      export_path: "file:///export",
+      filters: {
+        excluded_namespaces: ["kube-system", "monitoring", "default"],
+        excluded_labels: [
+          {
+            matchExpressions: [
+              { key: "app", operator: "In", values: ["web"] },
+              { key: "tier", operator: "NotIn", values: ["a", "b"] },
+              { key: "canary", operator: "DoesNotExist" },
+            ],
+          },
+          { matchExpressions: [{ key: "batch", operator: "Exists" }] },
+        ],
+      },
+      format: "ndjson",
+      start_time: end - 600 * second,
+      end_time: end,
+    })
+  })
+
+  test("writes what came, byte for byte, and says how much", async () => {
+    const whole = trace(2000)
+    const { url } = await recorder((response) => {
+      for (let at = 0; at < whole.length; at += 50_000) response.write(whole.subarray(at, at + 50_000))
+      response.end()
+    })
+    const path = join(folder, "a.ndjson")
+    expect(await run(["-s", url, "-o", path])).toEqual({
+      code: exitCodes.ok,
+      output: "",
+      error: `${path}: 2,000 events, 726 kB, 2026-11-21T09:30:00.000001Z to 2026-11-21T10:00:00.000001Z\n`,
+    })
+    expect(await readFile(path)).toEqual(whole)
+    expect(await readdir(folder)).toEqual(["a.ndjson"])
+  })
+
+  test("to - goes to standard output alone", async () => {
+    const { url } = await recorder((response) => response.end(small))
+    const { code, output, error } = await run(["-s", url, "-o", "-"])
+    expect({ code, output }).toEqual({ code: exitCodes.ok, output: small.toString() })
+    expect(error).toMatch(/^standard output: 3 events, /)
+  })
+
+  test("to a .sktrace file asks for SimKube's format, unless told otherwise", async () => {
+    const { url, requests } = await recorder((response) => response.end(simkube))
+    const path = join(folder, "a.sktrace")
+    const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
+    expect({ code, error }).toEqual({
+      code: exitCodes.ok,
+      error: `${path}: ${simkube.length} B, 1970-01-01T00:00:00Z to 2026-11-21T10:00:00Z\n`,
+    })
+    await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
+    expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
+  })
+
+  test("of an incomplete recording is written, with a warning and exit code 3", async () => {
+    const { url } = await recorder((response) => {
+      response.setHeader("Kubereel-Incomplete", "v1.Pod=forbidden, v1.Node=failing")
+      response.setHeader("Kubereel-Gaps", "2")
+      response.end(small)
+    })
+    const path = join(folder, "a")
+    const { code, error } = await run(["-s", url, "-o", path])
+    expect(code).toBe(exitCodes.incomplete)
+    expect(error.split("\n").slice(1, 3)).toEqual([
+      `reel export: the trace is incomplete: v1.Pod=forbidden, v1.Node=failing. ${url}/readyz?verbose says why`,
+      "reel export: the trace is incomplete: it has 2 gaps, which the server no longer had when the recorder asked",
+    ])
+    expect(await readFile(path)).toEqual(small)
+  })
+
+  test("shows its progress on a terminal only", async () => {
+    const { url } = await recorder((response) => response.end(small))
+    const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 } })
+    const { error } = await run(["-s", url, "-o", "-"], terminal)
+    expect(error).toMatch(/^\r\u001b\[Kexporting: 1\.3 kB\r\u001b\[Kstandard output: /)
+  })
+})
+
+describe("an export that fails leaves no file", () => {
+  const failed = async (answer: (response: ServerResponse) => void, ...more: string[]): Promise<Run> => {
+    const { url } = await recorder(answer)
+    const result = await run(["-s", url, "-o", join(folder, "a.ndjson"), ...more])
+    expect(await readdir(folder)).toEqual([])
+    return { ...result, error: result.error.replaceAll(url, "URL") }
+  }
+
+  test("when the connection breaks in the middle", async () => {
+    const { code, error } = await failed((response) => {
+      response.write(small.subarray(0, 100))
+      setImmediate(() => response.destroy())
+    })
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toBe(
+      "reel export: the export from URL is not whole after 100 bytes: the recorder closed the connection; its log says why. Nothing was kept; try again\n",
+    )
+  })
+
+  test("when fewer bytes come than were promised", async () => {
+    const { code, error } = await failed((response) => {
+      response.writeHead(200, { "content-length": small.length })
+      response.write(small.subarray(0, -1))
+      setImmediate(() => response.destroy())
+    })
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain(`is not whole after ${small.length - 1} bytes`)
+  })
+
+  test.each([
+    ["its last line", small.subarray(0, small.lastIndexOf("\n", -2) + 1), "the last line is missing"],
+    ["its end", small.subarray(0, -5), "the last line is missing"],
+    ["everything", small.subarray(0, 0), "the answer is empty or no trace"],
+  ])("when a proxy ends it properly without %s", async (_, part, reason) => {
+    const { code, error } = await failed((response) => response.end(part))
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain(reason)
+  })
+
+  test("when SimKube's format ends early", async () => {
+    const { code, error } = await failed((response) => response.end(simkube.subarray(0, -1)), "--format", "simkube")
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain("the trace ends in the middle")
+  })
+
+  test("when the answer is a web page", async () => {
+    const { code, error } = await failed((response) => response.end("<html>\n<body>log in</body></html>"))
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain("the answer is no trace")
+  })
+
+  test.each<[status: number, text: string, code: number, message: string]>([
+    [500, "owner chain broke\n", exitCodes.failed, "with status 500: owner chain broke"],
+    [503, "not ready", exitCodes.failed, "with status 503: not ready"],
+    [422, "the window\n is \u001b[31mempty", exitCodes.failed, "with status 422: the window is \\u{1b}[31mempty"],
+    [404, "", exitCodes.failed, "with status 404. Is this a recorder? Check --server"],
+    [403, "no", exitCodes.notPermitted, "with status 403: no"],
+    [401, "no", exitCodes.notPermitted, "with status 401: no"],
+    [302, "", exitCodes.failed, "with status 302"],
+    [500, "x".repeat(100_000), exitCodes.failed, `with status 500: ${"x".repeat(500)}`],
+  ])("when the recorder answers %i", async (status, text, code, message) => {
+    const result = await failed((response) => {
+      response.statusCode = status
+      response.end(text)
+    })
+    expect(result).toEqual({ code, output: "", error: `reel export: URL refused the export ${message}\n` })
+  })
+
+  test("when nothing comes for the allowed time, before or in the middle", async () => {
+    const before = await failed(() => undefined, "--timeout", "50ms")
+    expect(before.code).toBe(exitCodes.failed)
+    expect(before.error).toBe(
+      "reel export: no recorder answers at URL: nothing came for 0.05 s. Try again, or allow more time with --timeout\n",
+    )
+    const middle = await failed((response) => response.write(small.subarray(0, 100)), "--timeout", "50ms")
+    expect(middle.code).toBe(exitCodes.failed)
+    expect(middle.error).toContain("is not whole after 100 bytes: nothing came for 0.05 s")
+  })
+
+  test("when it is interrupted, before the answer or in the middle", async () => {
+    for (const part of [undefined, small.subarray(0, 100)]) {
+      const terminal = capturedTerminal()
+      const { url } = await recorder((response) => {
+        if (part === undefined) terminal.interrupt()
+        else response.write(part, () => setImmediate(terminal.interrupt))
+      })
+      expect(await run(["-s", url, "-o", join(folder, "a")], terminal)).toEqual({
+        code: exitCodes.interrupted,
+        output: "",
+        error: "reel export: interrupted; nothing was kept\n",
+      })
+      expect(await readdir(folder)).toEqual([])
+    }
+  })
+})
+
+describe("an export that cannot begin", () => {
+  test("because nothing listens says how to start a recorder", async () => {
+    const server = createTcpServer()
+    const url = await listen(server)
+    await new Promise((resolve) => server.close(resolve))
+    expect(await run(["-s", url, "-o", join(folder, "a")])).toEqual({
+      code: exitCodes.failed,
+      output: "",
+      error: `reel export: no recorder answers at ${url}: nothing listens there. Start one with "reel record --config FILE", or name another with --server\n`,
+    })
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test("because what listens speaks another language says so", async () => {
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => undefined)
+      socket.end("220 mail.example.com ESMTP\r\n")
+    })
+    const url = await listen(server)
+    closers.push(() => new Promise((resolve) => server.close(resolve)))
+    const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain("what answers is no HTTP server. Check --server")
+  })
+
+  test("because the port wants no TLS says so", async () => {
+    const { url } = await recorder((response) => response.end(small))
+    const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", join(folder, "a")])
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain("it does not speak TLS. Write http:// instead of https://")
+  })
+
+  test("because the file exists costs the recorder nothing", async () => {
+    const { url, requests } = await recorder((response) => response.end(small))
+    const path = join(folder, "a")
+    await writeFile(path, "old")
+    expect(await run(["-s", url, "-o", path])).toEqual({
+      code: exitCodes.usage,
+      output: "",
+      error: `reel export: ${path} exists; it is not overwritten without --force\n`,
+    })
+    expect(requests).toEqual([])
+    expect((await run(["-s", url, "-o", path, "--force"])).code).toBe(exitCodes.ok)
+    expect(await readFile(path)).toEqual(small)
+  })
+
+  test("because the disk is full says so", async () => {
+    const { url } = await recorder((response) => response.end(small))
+    expect(await run(["-s", url, "-o", "/dev/full"])).toEqual({
+      code: exitCodes.failed,
+      output: "",
+      error: "reel export: cannot write /dev/full: the disk is full. Make room, or write elsewhere with --output\n",
+    })
+  })
+
+  test("hides the password of the server's URL", async () => {
+    const { url } = await recorder((response) => {
+      response.statusCode = 500
+      response.end()
+    })
+    const { error } = await run(["-s", url.replace("//", "//me:hush@"), "-o", join(folder, "a")])
+    expect(error).toBe(`reel export: ${url} refused the export with status 500\n`)
+  })
+
+  test.each([
+    [[], "--output FILE is missing: it must be given; - is standard output"],
+    [
+      ["-o", "s3://bucket/key"],
+      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+    ],
+    [["-o", "file://host/a"], '--output "file://host/a": it is not the URL of a local file'],
+    [["-o", "a", "--server", "ftp://x"], '--server "ftp://x": it must be a URL such as http://127.0.0.1:7777'],
+    [["-o", "a", "--server", "http://"], '--server "http://": it must be a URL such as http://127.0.0.1:7777'],
+    [["-o", "a", "--timeout", "5"], '--timeout "5": it must be a duration such as 30s or 2m'],
+    [["-o", "a", "--start", "-5"], '--start "-5": a duration needs a unit, such as -10m or -2h'],
+    [
+      ["-o", "a", "--end", "tomorrow"],
+      '--end "tomorrow": allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m',
+    ],
+    [
+      ["-o", "a", "--start", "now"],
+      "the window is empty: it starts at 2026-11-21T10:00:00.000001Z and ends at 2026-11-21T10:00:00.000001Z",
+    ],
+    [["-o", "a", "--exclude-label", "a>1"], '--exclude-label "a>1": > and < cannot be used in an export'],
+    [["-o", "a", "--exclude-label", "=x"], '--exclude-label "=x": a label name is missing'],
+    [["-o", "a", "--format", "sktrace"], '--format "sktrace": it must be ndjson or simkube'],
+  ])("%j is a usage error", async (argv, problem) => {
+    expect(await run(argv)).toEqual({
+      code: exitCodes.usage,
+      output: "",
+      error: `reel export: ${problem}\nTry "reel export --help".\n`,
+    })
+  })
+
+  test("SimKube's format is not written to a terminal", async () => {
+    const terminal = capturedTerminal({ output: { isTTY: true, columns: 80 } })
+    const { code, error } = await run(["-o", "-", "--format", "simkube"], terminal)
+    expect(code).toBe(exitCodes.usage)
+    expect(error).toContain("the simkube format is not for terminals")
+  })
+})
+
+test("a server without a scheme, and a file URL, are understood", async () => {
+  const { url } = await recorder((response) => response.end(small))
+  const path = join(folder, "a b")
+  const output = `file://${folder}/a%20b`
+  expect(
+    (await run(["-s", url.replace("http://", "localhost:").replace(/127\.0\.0\.1:/, ""), "-o", output])).code,
+  ).toBe(exitCodes.ok)
+  expect(await readFile(path)).toEqual(small)
+})

@@ -1,0 +1,91 @@
+/**
+ * Feeds recorded watch lines through the real watch session and recording sink into a real archive, one line at a time in the
+ * order in which they were received, with the recorded receive times as the clock. No sockets, no threads, no waiting.
+ */
+import { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
+import { formatGvk } from "../../../src/kube/gvk.ts"
+import type { ResponseHandler } from "../../../src/kube/http/response-handler.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
+import { WatchSession } from "../../../src/kube/watch/session.ts"
+import type { Clock } from "../../../src/runtime/clock.ts"
+import { readRecording } from "../../../src/sandbox/recording.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+
+/** Records the kinds named, with `detect: spec`, into `directory`. */
+export const recordLines = async (recording: string, gvks: ReadonlySet<string>, directory: string): Promise<void> => {
+  const kinds = (await readRecording(recording)).filter(({ resource }) => gvks.has(formatGvk(resource.gvk)))
+  const archive = ArchiveWriter.open(directory)
+  let now = 0
+  const clock: Clock = { wallMicros: () => now, monotonicMs: () => now / 1000, after: () => ({ cancel: () => undefined }) }
+  const recorders = await Promise.all(
+    kinds.map(async ({ resource, lines }) => {
+      const gvk = formatGvk(resource.gvk)
+      const rules = compileDetectRules({ gvk: resource.gvk, detect: "spec", ignore: [] })
+      const incarnation = archive.nextIncarnation(gvk)
+      const memory = Buffer.alloc(1024 * 1024)
+      let frames = 0
+      const outlet = {
+        isWritable: true,
+        reserve: () => memory,
+        commit: (length: number) => {
+          archive.append(gvk, incarnation, ++frames, memory.subarray(0, length))
+          return frames
+        }
+      }
+      const listener = { stateChanged: () => undefined, alarm: unexpected, unauthorized: unexpected, clusterIdentified: () => undefined }
+      const resume = { resumeVersion: "", epoch: 0, nextObjectNumber: 1, lastTime: 0, completeTime: 0, clusterUid: "" }
+      const sink = new RecordingSink(
+        { gvk, rules, keepManagedFields: true, skipOwned: false, namespaces: undefined },
+        outlet,
+        clock,
+        listener,
+        resume,
+        []
+      )
+      let handler: ResponseHandler | undefined
+      const session = new WatchSession({
+        transport: {
+          get: (_path, _headers, given) => {
+            handler = given
+            return { pause: () => undefined, resume: () => undefined, abort: () => undefined, bytesReceived: 0 }
+          }
+        },
+        enquiries: {
+          discover: async (found) => {
+            found("/recorded")
+            return { type: "discovered" }
+          },
+          probe: async () => unexpected()
+        },
+        sink,
+        clock,
+        random: () => 0.5,
+        policy: defaultWatchPolicy,
+        rules,
+        labelSelector: undefined,
+        fieldSelector: undefined,
+        resumeVersion: undefined,
+        clusterUid: undefined
+      })
+      session.start()
+      await new Promise((resolve) => setImmediate(resolve))
+      handler?.head(200, new Map())
+      return { lines, feed: (bytes: Buffer) => handler?.data(bytes, 0, bytes.length), flush: () => sink.flush(), session }
+    })
+  )
+  const all = recorders.flatMap(({ lines, feed, flush }) => lines.map(({ time, bytes }) => ({ time, bytes, feed, flush })))
+  all.sort((left, right) => left.time - right.time)
+  for (const { time, bytes, feed, flush } of all) {
+    now = time
+    feed(bytes)
+    flush()
+  }
+  for (const { session } of recorders) session.stop()
+  archive.commit()
+  archive.close()
+}
+
+const unexpected = (detail?: string): never => {
+  throw new Error(`the recording asked for something that a good server never causes: ${detail ?? ""}`)
+}
