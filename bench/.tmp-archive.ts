@@ -14,7 +14,7 @@ import { DatabaseSync } from "node:sqlite"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { ArchiveReader } from "../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter } from "../src/trace/archive/archive-writer.ts"
-import { compress } from "../src/trace/archive/block.ts"
+import { pack } from "../src/trace/archive/block.ts"
 import { ObservationsBuilder, splitObservations } from "../src/trace/observations.ts"
 
 const GVK = "apps/v1.Deployment"
@@ -250,7 +250,7 @@ const compression = (sample: Sample): ReadonlyArray<Record<string, number | stri
 /** Compressed blocks as BLOBs in the database, or appended to a file beside it that is synced before the log is. */
 const placement = (sample: Sample): ReadonlyArray<Record<string, number | string>> => {
   const joined = Buffer.concat(sample.frames.slice(0, 400))
-  const blob = compress(joined.subarray(0, MIB))
+  const blob = Buffer.from(pack(joined.subarray(0, MIB)).bytes)
   const blocks = 1000
   return [blob, Buffer.concat([blob, blob, blob])].flatMap((data) =>
     (["BLOB", "segment file"] as const).map((place) =>

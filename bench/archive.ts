@@ -44,7 +44,12 @@ const deployment = (object: number, change: number, version: number): Buffer => 
   const hex = (seed: number): string => (Math.imul(seed, 2654435761) >>> 0).toString(16).padStart(8, "0")
   const name = `${["api", "worker", "web", "cache", "ingest"][object % 5]}-${hex(object)}`
   const moment = new Date(START / 1000 + change * 1000).toISOString().replace(/\.\d+/, "")
-  const labels = { app: name, "app.kubernetes.io/name": name, tier: object % 2 === 0 ? "front" : "back", team: hex(object % 17) }
+  const labels = {
+    app: name,
+    "app.kubernetes.io/name": name,
+    tier: object % 2 === 0 ? "front" : "back",
+    team: hex(object % 17),
+  }
   const owns = (fields: ReadonlyArray<string>) => Object.fromEntries(fields.map((field) => [`f:${field}`, {}]))
   const managed = (manager: string, fieldsV1: object, more: object = {}) => ({
     manager,
@@ -63,7 +68,10 @@ const deployment = (object: number, change: number, version: number): Buffer => 
       { name: "REVISION", value: hex(version) },
       { name: "DATABASE_URL", value: `postgres://db-${hex(object % 31)}.internal:5432/${name}` },
     ],
-    resources: { limits: { cpu: "500m", memory: "256Mi" }, requests: { cpu: `${50 + (object % 9) * 10}m`, memory: "128Mi" } },
+    resources: {
+      limits: { cpu: "500m", memory: "256Mi" },
+      requests: { cpu: `${50 + (object % 9) * 10}m`, memory: "128Mi" },
+    },
     readinessProbe: { httpGet: { path: "/healthz", port: 8080, scheme: "HTTP" }, timeoutSeconds: 1, periodSeconds: 10 },
     terminationMessagePath: "/dev/termination-log",
     terminationMessagePolicy: "File",
@@ -82,10 +90,20 @@ const deployment = (object: number, change: number, version: number): Buffer => 
         generation: change + 1,
         creationTimestamp: "2026-01-01T00:00:00Z",
         labels,
-        annotations: { "deployment.kubernetes.io/revision": String(1 + (change >> 2)), "example.com/change": hex(version) },
+        annotations: {
+          "deployment.kubernetes.io/revision": String(1 + (change >> 2)),
+          "example.com/change": hex(version),
+        },
         managedFields: [
-          managed("kubectl", { "f:metadata": { "f:labels": owns(Object.keys(labels)) }, "f:spec": owns(["replicas", "selector", "template", "strategy"]) }),
-          managed("kube-controller-manager", { "f:status": owns(["replicas", "readyReplicas", "updatedReplicas", "observedGeneration", "conditions"]) }, { subresource: "status" }),
+          managed("kubectl", {
+            "f:metadata": { "f:labels": owns(Object.keys(labels)) },
+            "f:spec": owns(["replicas", "selector", "template", "strategy"]),
+          }),
+          managed(
+            "kube-controller-manager",
+            { "f:status": owns(["replicas", "readyReplicas", "updatedReplicas", "observedGeneration", "conditions"]) },
+            { subresource: "status" },
+          ),
         ],
       },
       spec: {
@@ -93,7 +111,14 @@ const deployment = (object: number, change: number, version: number): Buffer => 
         selector: { matchLabels: { app: name } },
         template: {
           metadata: { creationTimestamp: null, labels },
-          spec: { containers: [container], restartPolicy: "Always", terminationGracePeriodSeconds: 30, dnsPolicy: "ClusterFirst", securityContext: {}, schedulerName: "default-scheduler" },
+          spec: {
+            containers: [container],
+            restartPolicy: "Always",
+            terminationGracePeriodSeconds: 30,
+            dnsPolicy: "ClusterFirst",
+            securityContext: {},
+            schedulerName: "default-scheduler",
+          },
         },
         strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
         revisionHistoryLimit: 10,
@@ -105,8 +130,22 @@ const deployment = (object: number, change: number, version: number): Buffer => 
         updatedReplicas: replicas,
         readyReplicas: change % 2 === 0 ? replicas : replicas - 1,
         conditions: [
-          { type: "Available", status: "True", lastUpdateTime: moment, lastTransitionTime: moment, reason: "MinimumReplicasAvailable", message: "Deployment has minimum availability." },
-          { type: "Progressing", status: "True", lastUpdateTime: moment, lastTransitionTime: moment, reason: "NewReplicaSetAvailable", message: `ReplicaSet "${name}-${hex(change)}" has successfully progressed.` },
+          {
+            type: "Available",
+            status: "True",
+            lastUpdateTime: moment,
+            lastTransitionTime: moment,
+            reason: "MinimumReplicasAvailable",
+            message: "Deployment has minimum availability.",
+          },
+          {
+            type: "Progressing",
+            status: "True",
+            lastUpdateTime: moment,
+            lastTransitionTime: moment,
+            reason: "NewReplicaSetAvailable",
+            message: `ReplicaSet "${name}-${hex(change)}" has successfully progressed.`,
+          },
         ],
       },
     }),
@@ -130,8 +169,19 @@ const sampleFrames = (events: number): Sample => {
     bytes += bytesOfObject.length
     const fingerprint = Math.imul(index + 1, 2654435761) >>> 0
     const write = (): boolean =>
-      (index >= OBJECTS || builder.addObject({ number, uid: `u-${number}`, namespace: "team", name: `deployment-${number}` })) &&
-      builder.append(1, number, START + index * 20, 100_000 + index, fingerprint, ~fingerprint >>> 0, bytesOfObject, 0, bytesOfObject.length)
+      (index >= OBJECTS ||
+        builder.addObject({ number, uid: `u-${number}`, namespace: "team", name: `deployment-${number}` })) &&
+      builder.append(
+        1,
+        number,
+        START + index * 20,
+        100_000 + index,
+        fingerprint,
+        ~fingerprint >>> 0,
+        bytesOfObject,
+        0,
+        bytesOfObject.length,
+      )
     if (!write()) {
       finish()
       write()
@@ -193,7 +243,7 @@ const recordAndRead = (sample: Sample, commitBytes: number): Record<string, numb
       "longest commit ms": round(longest / 1000, 1),
       "bytes/event on disk": round(stored / sample.events, 1),
       "live objects ms": round(start.wallMicros / 1000, 1),
-      "read: ms per 100,000": round(read.wallMicros / sample.events / 10 * 1000 / 1000 * 1000, 0),
+      "read: ms per 100,000": round((((read.wallMicros / sample.events / 10) * 1000) / 1000) * 1000, 0),
       "read: rss growth MB": round(growth / MIB, 0),
       "snapshot ms": round(snapshot.wallMicros / 1000, 0),
     }
@@ -307,7 +357,8 @@ const objectBlockRows = (): ReadonlyArray<Record<string, number | string>> => {
       const write = measured(() => {
         for (let block = 0; block < blocks; block++) {
           database.exec("BEGIN IMMEDIATE")
-          for (let event = 0; event < eventsPerBlock; event++) insert.run((block * eventsPerBlock + event) % objects, block)
+          for (let event = 0; event < eventsPerBlock; event++)
+            insert.run((block * eventsPerBlock + event) % objects, block)
           database.exec("COMMIT")
         }
       })
@@ -320,7 +371,9 @@ const objectBlockRows = (): ReadonlyArray<Record<string, number | string>> => {
       const builder = new ObservationsBuilder(GVK)
       // Blocks of 360 events without the cost of their objects; the same recording without checkpoints is the base.
       const run = (target: string, blocksPerCheckpoint: number) => {
-        const writer = ArchiveWriter.open(target, { limits: { blockBytes: eventsPerBlock * tiny.length, blocksPerCheckpoint } })
+        const writer = ArchiveWriter.open(target, {
+          limits: { blockBytes: eventsPerBlock * tiny.length, blocksPerCheckpoint },
+        })
         const cost = measured(() => {
           for (let block = 0; block < blocks; block++) {
             builder.begin(slab, 0)
@@ -328,7 +381,17 @@ const objectBlockRows = (): ReadonlyArray<Record<string, number | string>> => {
               const index = block * eventsPerBlock + event
               const number = 1 + (index % objects)
               if (index < objects) builder.addObject({ number, uid: `u-${number}`, namespace: "", name: "n" })
-              builder.append(1, number, START + index, index, Math.imul(index, 2654435761) >>> 0, index, tiny, 0, tiny.length)
+              builder.append(
+                1,
+                number,
+                START + index,
+                index,
+                Math.imul(index, 2654435761) >>> 0,
+                index,
+                tiny,
+                0,
+                tiny.length,
+              )
             }
             writer.append("watcher", 1, block + 1, slab.subarray(0, builder.finish()))
             writer.commit()

@@ -105,10 +105,17 @@ const send = (query: ExportQuery, request: Requester, signal: AbortSignal): Prom
       agent: false,
       signal,
     })
-    sent.setTimeout(query.idleTimeoutMs, () =>
-      sent.destroy(new IdleError(`nothing came for ${query.idleTimeoutMs / 1000} s`)),
-    )
-    sent.on("response", resolve)
+    let response: IncomingMessage | undefined
+    sent.setTimeout(query.idleTimeoutMs, () => {
+      const idle = new IdleError(`nothing came for ${query.idleTimeoutMs / 1000} s`)
+      // Once there is a response, only that one passes the reason on to its reader.
+      if (response === undefined) sent.destroy(idle)
+      else response.destroy(idle)
+    })
+    sent.on("response", (received) => {
+      response = received
+      resolve(received)
+    })
     sent.on("error", reject)
     sent.end(body)
   })

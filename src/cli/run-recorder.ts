@@ -4,7 +4,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { summarise, type RunningRecorder, startRecorder } from "../tracer/recorder.ts"
+import { type RunningRecorder, startRecorder, summarise } from "../tracer/recorder.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import type { RecordOutput, RunRecorder } from "./record.ts"
 import { readVersion } from "./version.ts"
@@ -32,7 +32,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
         yield* Effect.forkScoped(showStatus(running, output))
         yield* Effect.raceFirst(aborted(stop.signal), running.recording.ended)
         return yield* summarise(running)
-      })
+      }),
     )
     const exit = await Effect.runPromiseExit(program)
     if (Exit.isFailure(exit)) return fail(Cause.squash(exit.cause), output)
@@ -51,7 +51,9 @@ const fail = (cause: unknown, output: RecordOutput): ExitCode => {
   const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
   const message = cause instanceof Error ? cause.message : String(cause)
   for (const line of message.split("\n")) output.log.error(line)
-  return tag === "ConfigurationInvalidError" || tag === "ConfigurationUnreadableError" ? exitCodes.usage : exitCodes.failed
+  return tag === "ConfigurationInvalidError" || tag === "ConfigurationUnreadableError"
+    ? exitCodes.usage
+    : exitCodes.failed
 }
 
 const aborted = (signal: AbortSignal): Effect.Effect<void> =>
@@ -74,8 +76,8 @@ const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
       const live = yield* Effect.forEach(recording.watchers, ({ watcher }) =>
         watcher.call("statistics", undefined, statusIntervalMs).pipe(
           Effect.map((statistics) => statistics.liveObjects),
-          Effect.orElseSucceed(() => 0)
-        )
+          Effect.orElseSucceed(() => 0),
+        ),
       )
       const nowMs = performance.now()
       const events = store === undefined || lastSequence === undefined ? 0 : Math.max(0, store.sequence - lastSequence)
@@ -84,7 +86,7 @@ const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
         objects: live.reduce((sum, objects) => sum + objects, 0),
         lagMs: store?.lagMs,
         kinds: recording.statuses.all(),
-        uptimeMs: nowMs - startedMs
+        uptimeMs: nowMs - startedMs,
       })
       lastMs = nowMs
       lastSequence = store?.sequence ?? lastSequence

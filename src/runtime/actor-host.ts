@@ -226,12 +226,13 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
 
   /** True if every outbox was acknowledged within `drainMs`. */
   #drain(drainMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const timer = this.#clock.after(drainMs, () => resolve(false))
-      Promise.all([...this.#outboxes.values()].map((outbox) => outbox.flushed())).then(() => {
+      const flushed = Promise.all([...this.#outboxes.values()].map((outbox) => outbox.flushed()))
+      flushed.then(() => {
         timer.cancel()
         resolve(true)
-      })
+      }, reject)
     })
   }
 

@@ -9,8 +9,7 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "./clock.ts"
 import type { ControlHandlers, ControlInterface } from "./control.ts"
-import type { InboxHandler } from "./inbox.ts"
-import type { Inbox } from "./inbox.ts"
+import type { Inbox, InboxHandler } from "./inbox.ts"
 import type { Outbox } from "./outbox.ts"
 
 /**

@@ -223,6 +223,7 @@ export class ApiServer {
     if (typeof feed === "function") {
       const stream = this.#open(exchange, resource, request)
       stream.onClose(feed(stream))
+      stream.goLive()
       return undefined
     }
     if (feed.code === 410 && (forced?.as ?? expiredAs) === "http") return feed

@@ -27,11 +27,6 @@ export class History {
     return this.#records.length - this.#start
   }
 
-  /** The version of the newest change held, or the floor. */
-  get newest(): bigint {
-    return this.#records.at(-1)?.change.revision ?? this.#floor
-  }
-
   append(record: ChangeRecord): void {
     this.#records.push(record)
     while (this.size > this.#limit) this.#forgetOldest()

@@ -124,9 +124,12 @@ export class RecordingBackend implements Backend {
     if (endBookmark) stream.send(bookmarkLine(kind.resource, revision, true, compact))
   }
 
-  #feedAfter(stream: WatchStream, kind: PlayedKind, version: bigint | undefined): void {
-    stream.startAfter(version ?? this.#revision(kind))
-    for (const line of kind.lines.slice(kind.initial, kind.played)) this.#send(stream, kind, line)
+  #feedAfter(stream: WatchStream, kind: PlayedKind, from: bigint | undefined): void {
+    const version = from ?? this.#revision(kind)
+    stream.startAfter(version)
+    const past = kind.lines.slice(kind.initial, kind.played)
+    // Past bookmarks of the very version say nothing new; one that is still to be played says that time goes on.
+    for (const line of past) if (line.revision > version) this.#send(stream, kind, line)
   }
 
   #send(stream: WatchStream, kind: PlayedKind, line: RecordedLine): void {

@@ -8,6 +8,12 @@ export interface DueAction {
   readonly run: () => void
 }
 
+/**
+ * ms within which two moments are the same. Sums of fractions do not come out even: without it, an action could be due in
+ * less than the clock can tell, again and again.
+ */
+const resolution = 0.0005
+
 export class Timeline {
   /** Resolves when the last action has run; never if time does not begin. */
   readonly finished: Promise<void>
@@ -46,7 +52,7 @@ export class Timeline {
   #advance(startedAt: number): void {
     const elapsed = this.#clock.monotonicMs() - startedAt
     let action = this.#actions[this.#next]
-    while (action !== undefined && action.due <= elapsed) {
+    while (action !== undefined && action.due <= elapsed + resolution) {
       this.#next++
       action.run()
       action = this.#actions[this.#next]

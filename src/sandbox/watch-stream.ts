@@ -3,7 +3,9 @@
  *
  * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in
  * the socket). With a limit the stream does what the real server does: it hangs up on a reader that stays behind by more
- * than the limit for 100 ms. While held (a stall), lines are queued without bound and without the clock running.
+ * than the limit for 100 ms. What the watch began with (state or history) does not count: the real server paces it, and
+ * hangs up only on those who are behind with what has happened since. While held (a stall), lines are queued without
+ * bound and without the clock running.
  */
 
 import type { ServerResponse } from "node:http"
@@ -48,6 +50,8 @@ export class WatchStream {
   /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
   #after = 0n
   #held: Buffer[] | undefined
+  /** Bytes written since the beginning was through; `undefined` until then. */
+  #liveBytes: number | undefined
   #ending = false
   #closed = false
   #overload: Timer | undefined
@@ -77,6 +81,11 @@ export class WatchStream {
   onClose(action: () => unknown): void {
     if (this.#closed) action()
     else this.#closers.push(action)
+  }
+
+  /** The beginning has been sent: what follows is live, and the reader must keep up with it. */
+  goLive(): void {
+    this.#liveBytes ??= 0
   }
 
   /** From now on only changes above the version are delivered. */
@@ -153,6 +162,8 @@ export class WatchStream {
     }
     this.#gather()
     this.#response.write(line)
+    if (this.#liveBytes === undefined) return
+    this.#liveBytes += line.length
     this.#watchBacklog()
   }
 
@@ -170,7 +181,9 @@ export class WatchStream {
   #watchBacklog(): void {
     const { slowReaderLimit, clock, onSlowReader } = this.#surroundings
     if (slowReaderLimit === undefined) return
-    const behind = (): boolean => (this.#response.socket?.writableLength ?? 0) > slowReaderLimit
+    // First in, first out: what is unsent is live up to as many bytes as have been written since the beginning.
+    const behind = (): boolean =>
+      Math.min(this.#response.socket?.writableLength ?? 0, this.#liveBytes ?? 0) > slowReaderLimit
     if (!behind()) {
       this.#overload?.cancel()
       this.#overload = undefined

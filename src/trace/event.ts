@@ -25,7 +25,10 @@ export interface ObjectEvent {
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
-  /** As the server wrote it. For `vanished`: the version of the list in which the object was missing. */
+  /**
+   * As the server wrote it. For `vanished`: the version of the list in which the object was missing, or of the object that has
+   * taken its name there.
+   */
   readonly resourceVersion: string
   /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
   readonly object: Uint8Array

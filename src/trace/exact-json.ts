@@ -1,83 +1,17 @@
 /**
- * JSON without loss: every value that SimKube's reader (Rust, serde_json) tells apart is told apart here.
+ * Reading and writing JSON without loss (see exact-json-value.ts for what is told apart).
  *
- * Plain `JSON.parse` rounds integers above 2^53 and cannot tell `1.0` from `1`; both change the hash of an object and
- * the bytes of an exported trace. The rules are serde_json's: a literal of digits that fits i64 or u64 is an integer;
- * anything with a fraction or an exponent, an integer that fits neither, and `-0` is a float. In JavaScript:
- *
- * | value                                   | representation          |
- * | --------------------------------------- | ----------------------- |
- * | integer of at most 2^53−1               | number                  |
- * | larger integer that fits i64 or u64     | bigint                  |
- * | float whose value is such an integer    | {@link IntegralFloat}   |
- * | every other float, −0, 2^53 and above   | number                  |
- *
- * A text without suspicious numbers takes `JSON.parse` alone; only one with such numbers pays for a second look at the
- * literals (about six times the price). Keys named `__proto__` are keys like any other. Depth is not limited here;
- * whoever walks the value limits it (see MAX_DEPTH).
+ * Plain `JSON.parse` rounds integers above 2^53 and cannot tell `1.0` from `1`; both change the hash of an object and the
+ * bytes of an exported trace. A text without anything suspicious takes `JSON.parse` alone; one with suspicious
+ * numbers, or with an escaped backslash, pays for a parser of ours. Keys named `__proto__` are keys like any other.
+ * Depth is not limited here; whoever walks the value limits it (see MAX_DEPTH).
  */
 
 import { isUtf8 } from "node:buffer"
-import * as Schema from "effect/Schema"
+import { parseStrictJson } from "./exact-json-parser.ts"
+import { IntegralFloat, isIntegerNumber, type JsonValue, MalformedJsonError } from "./exact-json-value.ts"
 
-/** A value of a JSON text; see the module's table for numbers. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | IntegralFloat
-  | ReadonlyArray<JsonValue>
-  | JsonObject
-
-/** A JSON object. Only own properties are keys. */
-export interface JsonObject {
-  readonly [key: string]: JsonValue
-}
-
-/**
- * A float that is worth an integer of at most 2^53−1, such as `1.0` or `1e3`: a plain number could not be told
- * from the integer. Never holds −0, fractions or larger values, so that every value has one representation.
- */
-export class IntegralFloat {
-  readonly value: number
-
-  /** `value` must be a safe integer other than −0; {@link floatValue} decides that. */
-  constructor(value: number) {
-    this.value = value
-  }
-}
-
-/**
- * Levels of nesting up to which values are hashed, encoded and decoded. Just below 1,024, at which rmp-serde, the
- * reader of SimKube's files, gives up; the API server's own objects stay below 100.
- */
-export const MAX_DEPTH = 1_000
-
-/** The text is not JSON. Never quotes the text: it may be a Secret. */
-export class MalformedJsonError extends Schema.TaggedError<MalformedJsonError>()("MalformedJsonError", {
-  /** What is wrong: `syntax`, `encoding` (not UTF-8), `number` (beyond f64), `depth` (the engine's stack ended). */
-  reason: Schema.Literals(["syntax", "encoding", "number", "depth"]),
-  /** UTF-16 code unit at which it was noticed, where the engine says so. */
-  position: Schema.optional(Schema.Int),
-}) {
-  override get message(): string {
-    const where = this.position === undefined ? "" : ` at position ${this.position}`
-    return `not valid JSON (${this.reason})${where}`
-  }
-}
-
-/** A float literal's value in its one representation. */
-export const floatValue = (value: number): number | IntegralFloat =>
-  Number.isSafeInteger(value) && !Object.is(value, -0) ? new IntegralFloat(value) : value
-
-/** Whether a number (not a bigint) stands for an integer; false for every float of the module's table. */
-export const isIntegerNumber = (value: number): boolean => Number.isSafeInteger(value) && !Object.is(value, -0)
-
-/** Whether a value is an object in the sense of JSON: neither null, nor an array, nor a number of any kind. */
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof IntegralFloat)
+export * from "./exact-json-value.ts"
 
 /**
  * Literals that `JSON.parse` might not keep: 16 or more digits (and dot), an exponent, a fraction of zeros. Counts only
@@ -87,6 +21,9 @@ export const isJsonObject = (value: JsonValue | undefined): value is JsonObject 
  */
 const SUSPICIOUS_NUMBER = /\d(?<=(?:"\s*:|[,[]|^)\s*-?\d)(?:[\d.]{15}|\d*(?:\.\d+)?[eE]|\d*\.0+(?!\d))/
 
+/** A key with a backslash in it would make `JSON.parse` misread other texts later (see exact-json-parser.ts). */
+const ESCAPED_BACKSLASH = /\\(?:\\|u005c)/i
+
 /**
  * Reads one JSON text, as a string or as UTF-8 bytes.
  *
@@ -95,7 +32,7 @@ const SUSPICIOUS_NUMBER = /\d(?<=(?:"\s*:|[,[]|^)\s*-?\d)(?:[\d.]{15}|\d*(?:\.\d
 export const parseExactJson = (source: string | Uint8Array): JsonValue => {
   const text = typeof source === "string" ? source : decodeUtf8(source)
   try {
-    return SUSPICIOUS_NUMBER.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)
+    return ESCAPED_BACKSLASH.test(text) || SUSPICIOUS_NUMBER.test(text) ? parseStrictJson(text) : JSON.parse(text)
   } catch (error) {
     throw error instanceof MalformedJsonError ? error : malformed(error)
   }
@@ -110,22 +47,6 @@ const malformed = (error: unknown): MalformedJsonError => {
   if (error instanceof RangeError) return new MalformedJsonError({ reason: "depth" })
   const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined
   return new MalformedJsonError({ reason: "syntax", ...(position !== undefined && { position: Number(position) }) })
-}
-
-const MAX_U64 = 2n ** 64n - 1n
-const MIN_I64 = -(2n ** 63n)
-
-/** Reviver; `context.source` is the literal as written (ES2025, in Node since 21). */
-const exactNumber = (_key: string, value: JsonValue, context?: { readonly source?: string }): JsonValue => {
-  if (typeof value !== "number") return value
-  const literal = context?.source ?? String(value)
-  if (!/[.eE]/.test(literal)) {
-    if (Number.isSafeInteger(value)) return value
-    const exact = BigInt(literal)
-    if (exact >= MIN_I64 && exact <= MAX_U64) return exact
-  }
-  if (!Number.isFinite(value)) throw new MalformedJsonError({ reason: "number" })
-  return floatValue(value)
 }
 
 /** `JSON.rawJSON` (ES2025): text that `JSON.stringify` copies as it stands. */

@@ -6,7 +6,14 @@
  * `truncated` starts again at the value's first byte once it has more.
  */
 
-import { floatValue, type IntegralFloat, type JsonObject, type JsonValue, MAX_DEPTH } from "./exact-json.ts"
+import {
+  floatValue,
+  type IntegralFloat,
+  type JsonObject,
+  type JsonValue,
+  MAX_DEPTH,
+  withProperty,
+} from "./exact-json.ts"
 import { MessagePackError, type MessagePackValue } from "./message-pack.ts"
 
 /** Below this length looking for bytes beyond ASCII and copying beats the decoder (its call costs some 200 ns). */
@@ -127,14 +134,10 @@ export class MessagePackReader {
   }
 
   #jsonPairs(depth: number): JsonObject {
-    const object: Record<string, JsonValue> = {}
+    let object: Record<string, JsonValue> = {}
     for (let left = this.#size; left > 0; left--) {
       const key = this.readString()
-      const value = this.readJson(depth + 1)
-      // Assigning to this one name would set the prototype.
-      if (key === "__proto__")
-        Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-      else object[key] = value
+      object = withProperty(object, key, this.readJson(depth + 1))
     }
     return object
   }

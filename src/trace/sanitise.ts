@@ -15,7 +15,7 @@
  */
 
 import { apiVersionOf, parseGvk } from "../kube/gvk.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "./exact-json.ts"
 import { sortedKeys } from "./key-order.ts"
 
 /** An object in the order in which SimKube's format writes its fields. */
@@ -97,8 +97,10 @@ const sanitiseMetadata = (metadata: JsonValue | undefined): JsonObject => {
 const isNodeName = (key: string): boolean => key === "nodeName"
 
 /** The object without some keys; the same object if it has none of them. */
-const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonObject =>
-  Object.keys(object).some(isDropped)
-    ? // Not by assignment: a key `__proto__` would set the prototype. Entries become own properties whatever their name.
-      Object.fromEntries(Object.entries(object).filter(([key]) => !isDropped(key)))
-    : object
+const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonObject => {
+  const keys = Object.keys(object)
+  if (!keys.some(isDropped)) return object
+  let kept: Record<string, JsonValue> = {}
+  for (const key of keys) if (!isDropped(key)) kept = withProperty(kept, key, object[key] as JsonValue)
+  return kept
+}

@@ -208,7 +208,7 @@ const speak =
   (notice: RecordingNotice): void => {
     switch (notice.type) {
       case "kind":
-        return speakOfKind(voice, notice.gvk, notice.report)
+        return speakOfKind(voice, notice)
       case "actor":
         if (notice.state === "backing-off") return voice.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
         if (notice.state === "gave-up") return voice.error(`${notice.name} is given up`, { reason: notice.reason })
@@ -222,10 +222,10 @@ const speak =
     }
   }
 
-const speakOfKind = (voice: RecorderVoice, gvk: string, report: Extract<RecordingNotice, { type: "kind" }>["report"]): void => {
+const speakOfKind = (voice: RecorderVoice, { gvk, report, isNews }: Extract<RecordingNotice, { type: "kind" }>): void => {
   switch (report.type) {
     case "state": {
-      if (report.state === "stopped") return voice.debug(`${gvk} ${report.state}: ${report.detail}`)
+      if (report.state === "stopped" || !isNews) return voice.debug(`${gvk} ${report.state}: ${report.detail}`)
       const say = report.state === "failing" || report.state === "forbidden" ? voice.warn : voice.info
       return say(`${gvk} ${report.state}: ${report.detail}`)
     }

@@ -32,7 +32,8 @@ export interface EndpointSource {
 
 /** What the recording tells whoever runs it, for logs. All rare, but for `event`. */
 export type RecordingNotice =
-  | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
+  /** `isNews`: false for a state that the kind was in already. */
+  | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport; readonly isNews: boolean }
   | { readonly type: "actor"; readonly name: string; readonly state: string; readonly reason: string }
   | { readonly type: "store"; readonly message: string }
   | { readonly type: "credentials"; readonly message: string }
@@ -131,10 +132,10 @@ export const startRecording = (options: RecordingOptions) =>
         restart,
         onStateChange: onStateChange(name),
         onReport: (report) => {
-          if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
+          const isNews = report.type !== "state" || statuses.set(gvk, report.state, report.detail, report.atMicros)
           if (report.type === "cluster") Effect.runFork(Effect.ignore(store.call("setClusterUid", report.uid)))
           if (report.type === "unauthorized") credentials.refresh()
-          options.notify({ type: "kind", gvk, report })
+          options.notify({ type: "kind", gvk, report, isNews })
         },
         onGaveUp: (error) => {
           statuses.set(gvk, "stopped", error.message, clock.wallMicros())

@@ -1,5 +1,6 @@
 /** Links, order and status as logic: actors in the thread of the test. Real threads: workers.test.ts, exactly-once.test.ts. */
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { describe, expect, test } from "vitest"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import type { Outbox } from "../../src/runtime/outbox.ts"
@@ -41,7 +42,10 @@ describe("a link", () => {
     await running(source, sink)
     actors.system.link("numbers", source, sink)
     await until(() => early.length === 3 && late.length === 3)
-    expect([early, late]).toEqual([[1, 2, 3], [1, 2, 3]])
+    expect([early, late]).toEqual([
+      [1, 2, 3],
+      [1, 2, 3],
+    ])
   })
 
   test("waits for a body that asks for its mailboxes late, and leaves it to choose the window", async () => {
@@ -72,7 +76,7 @@ describe("a link", () => {
     await until(() => taken.length > 0)
     await turn()
     expect(taken).toEqual([1])
-    expect((await source.metrics())?.outboxes["numbers"]).toMatchObject({ unacknowledgedFrames: 1, waitingFrames: 2 })
+    expect((await source.metrics())?.outboxes.numbers).toMatchObject({ unacknowledgedFrames: 1, waitingFrames: 2 })
   })
 
   test("is made anew when the receiver starts another life, which gets what was not acknowledged", async () => {
@@ -83,17 +87,20 @@ describe("a link", () => {
       outbox = context.outbox("numbers")
       return sending(3)(context)
     })
-    const sink = actors.spawn("sink", simple((context) => {
-      const taken: Array<number> = []
-      lives.push(taken)
-      const inbox = context.inbox("numbers", {
-        attached: () => (context.incarnation === 1 ? 0 : 1),
-        frame(sender, { incarnation, number }) {
-          taken.push(number)
-          if (number === 1 || context.incarnation === 2) inbox.acknowledge(sender, incarnation, number)
-        },
-      })
-    }))
+    const sink = actors.spawn(
+      "sink",
+      simple((context) => {
+        const taken: Array<number> = []
+        lives.push(taken)
+        const inbox = context.inbox("numbers", {
+          attached: () => (context.incarnation === 1 ? 0 : 1),
+          frame(sender, { incarnation, number }) {
+            taken.push(number)
+            if (number === 1 || context.incarnation === 2) inbox.acknowledge(sender, incarnation, number)
+          },
+        })
+      }),
+    )
     actors.system.link("numbers", source, sink)
     await until(() => lives[0]?.length === 3)
     await until(() => outbox?.metrics().unacknowledgedFrames === 2)
@@ -101,7 +108,10 @@ describe("a link", () => {
     actors.clock.advance(150)
     await until(() => lives[1]?.length === 2)
     await outbox?.flushed()
-    expect(lives).toEqual([[1, 2, 3], [2, 3]])
+    expect(lives).toEqual([
+      [1, 2, 3],
+      [2, 3],
+    ])
     expect(outbox?.metrics().redeliveredFrames).toBe(2)
   })
 
@@ -109,12 +119,15 @@ describe("a link", () => {
     const actors = new LocalActors()
     const taken: Array<string> = []
     const source = actors.spawn("source", sending(2))
-    const sink = actors.spawn("sink", simple((context) => {
-      context.inbox("numbers", {
-        attached: () => 0,
-        frame: (_sender, { incarnation, number }) => void taken.push(`${incarnation}/${number}`),
-      })
-    }))
+    const sink = actors.spawn(
+      "sink",
+      simple((context) => {
+        context.inbox("numbers", {
+          attached: () => 0,
+          frame: (_sender, { incarnation, number }) => void taken.push(`${incarnation}/${number}`),
+        })
+      }),
+    )
     actors.system.link("numbers", source, sink)
     await until(() => taken.length === 2)
     await source.kill()
@@ -138,34 +151,40 @@ describe("back-pressure", () => {
     const actors = new LocalActors()
     let outbox: Outbox | undefined
     let produced = 0
-    const source = actors.spawn("source", simple((context) => {
-      const numbers = context.outbox("numbers", { windowBytes: 4 * 512, bufferBytes: 2 * 512 })
-      outbox = numbers
-      const produce = (): void => {
-        while (produced < 10 && numbers.isWritable) numbers.send(Buffer.from([++produced]))
-      }
-      numbers.onWritable(produce)
-      produce()
-    }))
+    const source = actors.spawn(
+      "source",
+      simple((context) => {
+        const numbers = context.outbox("numbers", { windowBytes: 4 * 512, bufferBytes: 2 * 512 })
+        outbox = numbers
+        const produce = (): void => {
+          while (produced < 10 && numbers.isWritable) numbers.send(Buffer.from([++produced]))
+        }
+        numbers.onWritable(produce)
+        produce()
+      }),
+    )
     let acknowledge: (() => void) | undefined
     let received = 0
-    const sink = actors.spawn("sink", simple((context) => {
-      const inbox = context.inbox("numbers", {
-        attached: () => 0,
-        frame(sender, { incarnation, number }) {
-          received = number
-          acknowledge = () => inbox.acknowledge(sender, incarnation, number)
-        },
-      })
-    }))
+    const sink = actors.spawn(
+      "sink",
+      simple((context) => {
+        const inbox = context.inbox("numbers", {
+          attached: () => 0,
+          frame(sender, { incarnation, number }) {
+            received = number
+            acknowledge = () => inbox.acknowledge(sender, incarnation, number)
+          },
+        })
+      }),
+    )
     actors.system.link("numbers", source, sink)
     await until(() => received === 4)
     expect(produced).toBe(6)
-    const stalledMs = async () => (await source.metrics())?.outboxes["numbers"]?.stalledMs
+    const stalledMs = async () => (await source.metrics())?.outboxes.numbers?.stalledMs
     const before = (await stalledMs()) ?? 0
     actors.clock.advance(700)
     expect(await stalledMs()).toBe(before + 700)
-    expect((await sink.metrics())?.inboxes["numbers"]).toMatchObject({ receivedFrames: 4, pendingFrames: 4 })
+    expect((await sink.metrics())?.inboxes.numbers).toMatchObject({ receivedFrames: 4, pendingFrames: 4 })
 
     acknowledge?.()
     await until(() => received === 8)
@@ -185,7 +204,7 @@ describe("stopping the system", () => {
     const actors = new LocalActors()
     const closed: Array<string> = []
     const taken: Array<number> = []
-    const closing = (name: string): Effect.Effect<void, never, import("effect/Scope").Scope> =>
+    const closing = (name: string): Effect.Effect<void, never, Scope.Scope> =>
       Effect.addFinalizer(() => Effect.sync(() => closed.push(`${name} closes, ${taken.length} taken`)))
     // Spawned in the wrong order on purpose.
     const sink = actors.spawn("sink", (context) => closing("sink").pipe(Effect.andThen(taking(taken)(context))))
@@ -239,9 +258,12 @@ describe("stopping the system", () => {
   test("names who could not hand over everything in time", async () => {
     const actors = new LocalActors(300)
     const source = actors.spawn("source", sending(1))
-    const sink = actors.spawn("sink", simple((context) => {
-      context.inbox("numbers", { attached: () => 0, frame: () => undefined })
-    }))
+    const sink = actors.spawn(
+      "sink",
+      simple((context) => {
+        context.inbox("numbers", { attached: () => 0, frame: () => undefined })
+      }),
+    )
     actors.system.link("numbers", source, sink)
     await running(source, sink)
     const stopped = actors.system.stop()
@@ -305,7 +327,7 @@ describe("the status", () => {
       ["first", "toy", "running", 0],
       ["second", "toy", "backing-off", 0],
     ])
-    expect(status[0]?.metrics?.outboxes["numbers"]?.waitingFrames).toBe(2)
+    expect(status[0]?.metrics?.outboxes.numbers?.waitingFrames).toBe(2)
     expect(status[1]).not.toHaveProperty("metrics")
   })
 

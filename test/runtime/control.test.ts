@@ -87,11 +87,7 @@ describe("a control call", () => {
     const { port1, port2 } = new MessageChannel()
     ports.push(port1, port2)
     let asked = 0
-    exposeControl(
-      definition,
-      { double: () => Effect.sync(() => ++asked), wait: () => Effect.never },
-      port2,
-    )
+    exposeControl(definition, { double: () => Effect.sync(() => ++asked), wait: () => Effect.never }, port2)
     const loose = { double: { ...definition.double, payload: Schema.String } }
     const caller = new ControlCaller("store", loose, port1, new ManualClock())
     const error = await failure(caller.call("double", "many"))
@@ -105,22 +101,30 @@ describe("a control call", () => {
     ports.push(port1, port2)
     exposeControl({}, {}, port2)
     const caller = new ControlCaller("store", definition, port1, new ManualClock())
-    expect(await failure(caller.call("double", 1))).toMatchObject({ _tag: "CallDefect", description: "no method double" })
+    expect(await failure(caller.call("double", 1))).toMatchObject({
+      _tag: "CallDefect",
+      description: "no method double",
+    })
   })
 
   test("fails with CallDeadlineExceeded at its deadline, not before; a later answer changes nothing", async () => {
     let answer: (() => void) | undefined
     const { caller, clock } = connect({
-      wait: () => Effect.callback<void>((resume) => void (answer = () => resume(Effect.void))),
+      wait: () =>
+        Effect.callback<void>((resume) => {
+          answer = () => resume(Effect.void)
+        }),
     })
     let outcome: unknown
-    void failure(caller.call("wait", undefined, 250)).then((error) => void (outcome = error))
+    const settled = failure(caller.call("wait", undefined, 250)).then((error) => {
+      outcome = error
+    })
     await until(() => answer !== undefined)
     clock.advance(249)
     await turn()
     expect(outcome).toBeUndefined()
     clock.advance(1)
-    await until(() => outcome !== undefined)
+    await settled
     expect(outcome).toBeInstanceOf(CallDeadlineExceeded)
     expect(outcome).toMatchObject({ actor: "store", method: "wait", deadline: 250 })
     answer?.()

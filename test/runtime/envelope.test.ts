@@ -45,7 +45,12 @@ const spoiltBytes = (valid: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> 
   fc.oneof(
     fc.uint8Array({ maxLength: 40 }),
     fc
-      .tuple(valid, fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 4 }), fc.nat(60), fc.uint8Array({ maxLength: 6 }))
+      .tuple(
+        valid,
+        fc.array(fc.tuple(fc.nat(60), fc.nat(255)), { maxLength: 4 }),
+        fc.nat(60),
+        fc.uint8Array({ maxLength: 6 }),
+      )
       .map(([bytes, changes, length, more]) => {
         const spoilt = Uint8Array.of(...bytes.subarray(0, length), ...more)
         for (const [index, value] of changes) if (index < spoilt.length) spoilt[index] = value
@@ -57,7 +62,9 @@ describe("the envelope of a frame", () => {
   test("what is written is read again, wherever in the memory it stands", () => {
     fc.assert(
       fc.property(frames, fc.nat(50), (frame, offset) => {
-        const memory = new Uint8Array(new SharedArrayBuffer(offset + envelopeBytes + frame.payload.length + 7)).fill(0xff)
+        const memory = new Uint8Array(new SharedArrayBuffer(offset + envelopeBytes + frame.payload.length + 7)).fill(
+          0xff,
+        )
         memory.set(frame.payload, offset + envelopeBytes)
         writeEnvelope(memory, offset, frame.incarnation, frame.number, frame.payload.length)
         const read = readEnvelope(memory.subarray(offset, offset + envelopeBytes + frame.payload.length))
@@ -100,7 +107,12 @@ describe("the envelope of a frame", () => {
   })
 
   test("fields that a later version may add are skipped", () => {
-    const later = protobuf.Writer.create().uint32((9 << 3) | 2).string("new").uint32((4 << 3) | 0).uint32(7).finish()
+    const later = protobuf.Writer.create()
+      .uint32((9 << 3) | 2)
+      .string("new")
+      .uint32((4 << 3) | 0)
+      .uint32(7)
+      .finish()
     const frame = { incarnation: 3, number: 4, payload: Uint8Array.of(5, 6) }
     const read = readEnvelope(Uint8Array.of(...later, ...written(frame)))
     expect({ ...read, payload: Uint8Array.from(read.payload) }).toEqual(frame)

@@ -73,7 +73,10 @@ describe("an outbox", () => {
     expect(outbox.commit(4)).toBe(1)
     expect(outbox.send(Buffer.from("efg"))).toBe(2)
     const frames = receiver.take()
-    expect(frames.map(({ incarnation, number }) => [incarnation, number])).toEqual([[7, 1], [7, 2]])
+    expect(frames.map(({ incarnation, number }) => [incarnation, number])).toEqual([
+      [7, 1],
+      [7, 2],
+    ])
     expect(frames.map(({ payload }) => Buffer.from(payload).toString())).toEqual(["abcd", "efg"])
   })
 
@@ -314,7 +317,9 @@ describe("an outbox", () => {
             acknowledged += count
             present = present.slice(count)
             receiver.acknowledge(acknowledged)
-            await until(() => outbox.metrics().unacknowledgedFrames + outbox.metrics().waitingFrames === sent - acknowledged)
+            await until(
+              () => outbox.metrics().unacknowledgedFrames + outbox.metrics().waitingFrames === sent - acknowledged,
+            )
           } else {
             sent++
             const written = outbox.reserve(next.length)
@@ -327,7 +332,9 @@ describe("an outbox", () => {
           acknowledged += present.length
           present = []
           receiver.acknowledge(acknowledged)
-          await until(() => outbox.metrics().unacknowledgedFrames + outbox.metrics().waitingFrames === sent - acknowledged)
+          await until(
+            () => outbox.metrics().unacknowledgedFrames + outbox.metrics().waitingFrames === sent - acknowledged,
+          )
           look()
         }
         for (const port of ports.splice(0)) port.close()

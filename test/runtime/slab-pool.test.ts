@@ -36,7 +36,7 @@ const observed = () => {
       if (frame === undefined) return
       // What one frame was written with must still be there when it is done with.
       const bytes = slabs.get(frame.slab.id)?.bytes.subarray(frame.offset, frame.offset + frame.length)
-      expect(bytes?.every((byte) => byte === frame.filling)).toBe(true)
+      expect(bytes?.equals(Buffer.alloc(frame.length, frame.filling))).toBe(true)
       pool.vacate(frame.slab)
     },
     get memory(): number {
@@ -97,6 +97,17 @@ describe("the slabs of a sender", () => {
     pool.acknowledge(0)
     expect(pool.memory).toBe(0)
     expect(pool.put(100).slab.memory.byteLength).toBe(slabBytes)
+  })
+
+  test("after a burst four free slabs are kept for the next one, the others are given back", () => {
+    const pool = observed()
+    for (let count = 0; count < 30; count++) pool.put(slabBytes)
+    expect(pool.memory).toBe(30 * slabBytes)
+    for (let count = 0; count < 30; count++) pool.acknowledge(0)
+    expect(pool.memory).toBeLessThanOrEqual(5 * slabBytes)
+    const kept = pool.slabCount
+    for (let count = 0; count < 4; count++) pool.put(slabBytes)
+    expect(pool.slabCount).toBe(kept)
   })
 
   test("memory that is being written stays where it is when everything before it is acknowledged", () => {

@@ -43,21 +43,32 @@ describe("a crashed actor", () => {
     const actors = new LocalActors()
     let configs = 10
     const lives: Array<ReadonlyArray<number>> = []
-    const toy = actors.spawn("toy", simple(({ incarnation, config }) => lives.push([incarnation, config])), {
-      config: async () => configs++,
-    })
+    const toy = actors.spawn(
+      "toy",
+      simple(({ incarnation, config }) => lives.push([incarnation, config])),
+      {
+        config: async () => configs++,
+      },
+    )
     await running(toy)
     await toy.kill()
     actors.clock.advance(150)
     await running(toy)
-    expect(lives).toEqual([[1, 10], [2, 11]])
+    expect(lives).toEqual([
+      [1, 10],
+      [2, 11],
+    ])
     expect(toy.restarts).toBe(1)
   })
 
   test("is given up at its fifth crash within ten minutes, and its owner is told why", async () => {
     const actors = new LocalActors()
     let gaveUp: ActorGaveUp | undefined
-    const toy = actors.spawn("toy", failing, { onGaveUp: (error) => void (gaveUp = error) })
+    const toy = actors.spawn("toy", failing, {
+      onGaveUp: (error) => {
+        gaveUp = error
+      },
+    })
     const waiting = Effect.runPromise(Effect.flip(toy.running()))
     while (toy.state !== "gave-up") {
       await until(() => toy.state === "backing-off" || toy.state === "gave-up")
@@ -100,30 +111,42 @@ describe("a crashed actor", () => {
 
   test.each([
     ["crashes itself", simple((context) => context.clock.after(10, () => context.crash(new Error("that is it"))))],
-    ["asks for one mailbox twice", simple((context) => {
-      const handler = { attached: () => 0, frame: () => undefined }
-      context.inbox("numbers", handler)
-      context.inbox("numbers", handler)
-    })],
-    ["cannot say what it has committed", simple((context) => {
-      context.inbox("numbers", {
-        attached() {
-          throw new Error("the ledger is torn")
-        },
-        frame: () => undefined,
-      })
-    })],
-    ["cannot take a frame", simple((context) => {
-      context.inbox("numbers", {
-        attached: () => 0,
-        frame() {
-          throw new Error("too much")
-        },
-      })
-    })],
+    [
+      "asks for one mailbox twice",
+      simple((context) => {
+        const handler = { attached: () => 0, frame: () => undefined }
+        context.inbox("numbers", handler)
+        context.inbox("numbers", handler)
+      }),
+    ],
+    [
+      "cannot say what it has committed",
+      simple((context) => {
+        context.inbox("numbers", {
+          attached() {
+            throw new Error("the ledger is torn")
+          },
+          frame: () => undefined,
+        })
+      }),
+    ],
+    [
+      "cannot take a frame",
+      simple((context) => {
+        context.inbox("numbers", {
+          attached: () => 0,
+          frame() {
+            throw new Error("too much")
+          },
+        })
+      }),
+    ],
   ])("is one that %s", async (_what, body) => {
     const actors = new LocalActors()
-    const source = actors.spawn("source", simple((context) => context.outbox("numbers").send(Buffer.from("1"))))
+    const source = actors.spawn(
+      "source",
+      simple((context) => context.outbox("numbers").send(Buffer.from("1"))),
+    )
     const toy = actors.spawn("toy", body)
     actors.system.link("numbers", source, toy)
     await until(() => toy.state === "running" || toy.state === "backing-off")
@@ -134,16 +157,17 @@ describe("a crashed actor", () => {
 
   test("has no timers any more: what a dead life planned does not happen", async () => {
     const actors = new LocalActors()
-    const toy = actors.spawn("toy", simple((context) => {
-      context.clock.after(1000, () => context.report(`planned in life ${context.incarnation}`))
-    }))
+    const happened: Array<number> = []
+    const toy = actors.spawn(
+      "toy",
+      simple(({ clock, incarnation }) => clock.after(1000, () => happened.push(incarnation))),
+    )
     await running(toy)
     await toy.kill()
     actors.clock.advance(150)
     await running(toy)
     actors.clock.advance(1000)
-    await until(() => actors.reports.length > 0)
-    expect(actors.reports).toEqual(["toy: planned in life 2"])
+    expect(happened).toEqual([2])
   })
 })
 
@@ -183,7 +207,11 @@ describe("a start", () => {
   test("that the first life refuses with an error of its own is given up at once, since a person must mend it", async () => {
     const actors = new LocalActors()
     let gaveUp: ActorGaveUp | undefined
-    const toy = actors.spawn("toy", () => Effect.fail(gone), { onGaveUp: (error) => void (gaveUp = error) })
+    const toy = actors.spawn("toy", () => Effect.fail(gone), {
+      onGaveUp: (error) => {
+        gaveUp = error
+      },
+    })
     await until(() => toy.state === "gave-up")
     expect(gaveUp?.lastReason).toBe("ActorGone: actor store is gone: it fell")
     expect(actors.count("toy", "starting")).toBe(1)
@@ -292,7 +320,10 @@ describe("an actor that is stopped", () => {
 
   test("says so when its receiver did not take everything in time", async () => {
     const actors = new LocalActors()
-    const toy = actors.spawn("toy", simple((context) => context.outbox("numbers").send(Buffer.from("1"))))
+    const toy = actors.spawn(
+      "toy",
+      simple((context) => context.outbox("numbers").send(Buffer.from("1"))),
+    )
     await running(toy)
     const stopped = toy.stop(500)
     await until(() => actors.clock.pending === 2)
@@ -321,14 +352,17 @@ describe("an actor that is stopped", () => {
 describe("the metrics of an actor", () => {
   test("are those of its mailboxes and its heap", async () => {
     const actors = new LocalActors()
-    const toy = actors.spawn("toy", simple((context) => {
-      context.outbox("numbers").send(Buffer.alloc(100))
-      context.inbox("answers", { attached: () => 0, frame: () => undefined })
-    }))
+    const toy = actors.spawn(
+      "toy",
+      simple((context) => {
+        context.outbox("numbers").send(Buffer.alloc(100))
+        context.inbox("answers", { attached: () => 0, frame: () => undefined })
+      }),
+    )
     await running(toy)
     const metrics = await toy.metrics()
-    expect(metrics?.outboxes["numbers"]).toMatchObject({ waitingFrames: 1, sentFrames: 0 })
-    expect(metrics?.inboxes["answers"]).toMatchObject({ receivedFrames: 0 })
+    expect(metrics?.outboxes.numbers).toMatchObject({ waitingFrames: 1, sentFrames: 0 })
+    expect(metrics?.inboxes.answers).toMatchObject({ receivedFrames: 0 })
     expect(metrics?.heapUsedBytes).toBeGreaterThan(1_000_000)
     expect(actors.clock.pending).toBe(0)
   })

@@ -39,7 +39,10 @@ afterEach(async () => {
   }
 })
 
-const stage = (boot: MisfitConfig["boot"] | ((life: number) => MisfitConfig["boot"]) = "run", start?: StartThread): Scene => {
+const stage = (
+  boot: MisfitConfig["boot"] | ((life: number) => MisfitConfig["boot"]) = "run",
+  start?: StartThread,
+): Scene => {
   const clock = new ManualClock()
   const system = new ActorSystem({ clock, random: () => 0 })
   const changes: Array<string> = []
@@ -182,7 +185,10 @@ describe("a worker that", () => {
   })
 
   test("cannot be loaded backs off and says what was not found", async () => {
-    const { changes, came } = stage("run", workerThread(toyWorker("nobody"), { oldGenerationMb: 32, youngGenerationMb: 2 }))
+    const { changes, came } = stage(
+      "run",
+      workerThread(toyWorker("nobody"), { oldGenerationMb: 32, youngGenerationMb: 2 }),
+    )
     await came("backing-off")
     expect(changes.at(-1)).toMatch(/^backing-off: .*Cannot find module .*nobody/)
   })
@@ -232,13 +238,15 @@ describe("stopping", () => {
     const { system, actor, reports, clock, changes } = stage(boot)
     await until(() => reports.length === 1 && (boot === "loop" || actor.state === "running"))
     let stopped: ReadonlyArray<string> | undefined
-    void system.stop().then((undrained) => void (stopped = undrained))
+    const stopping = system.stop().then((undrained) => {
+      stopped = undrained
+    })
     await until(() => clock.pending === 1)
     clock.advance(6999)
     await run(Effect.yieldNow)
     expect(stopped).toBeUndefined()
     clock.advance(1)
-    await until(() => stopped !== undefined)
+    await stopping
     expect(stopped).toEqual(["misfit"])
     expect(changes.at(-1)).toBe("stopped: killed")
     expect(clock.pending).toBe(0)

@@ -293,6 +293,20 @@ describe("a reader that stops reading", () => {
     rest.close()
   })
 
+  test("may take its time with what the watch begins with, but not with what happens since", async () => {
+    const clock = new ManualClock()
+    const sandbox = await start({ clock, slowReaderLimit: 1_000_000, bookmarkInterval: 0 })
+    flood(sandbox)
+    const stream = await watch(sandbox)
+    stream.pause()
+    put(sandbox, "live")
+    clock.advance(10_000)
+    expect(sandbox.watchCount("configmaps")).toBe(1)
+    flood(sandbox)
+    clock.advance(100)
+    expect(sandbox.watchCount("configmaps")).toBe(0)
+  })
+
   test("is left alone when it catches up in time, or when there is no limit", async () => {
     for (const limited of [true, false]) {
       const clock = new ManualClock()

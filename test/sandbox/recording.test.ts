@@ -26,7 +26,7 @@ describe("a recording", () => {
     ])
     const [configMaps] = kinds
     expect(configMaps?.lines[0]).toMatchObject({ time: 1795253880845123, type: "ADDED", revision: 220n })
-    expect(configMaps?.lines.findIndex(({ initialEventsEnd }) => initialEventsEnd)).toBe(9)
+    expect(configMaps?.lines.findIndex(({ initialEventsEnd }) => initialEventsEnd)).toBe(5)
   })
 
   test("of a custom resource takes its name from the file and is served as one", async () => {

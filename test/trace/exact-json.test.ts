@@ -1,7 +1,18 @@
 import { isDeepStrictEqual } from "node:util"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { formatExactJson, IntegralFloat, MalformedJsonError, parseExactJson } from "../../src/trace/exact-json.ts"
+import {
+  formatExactJson,
+  IntegralFloat,
+  type JsonObject,
+  MalformedJsonError,
+  parseExactJson,
+  withProperty,
+} from "../../src/trace/exact-json.ts"
+import { parseStrictJson } from "../../src/trace/exact-json-parser.ts"
+import { MessagePackReader } from "../../src/trace/message-pack-reader.ts"
+import { encodeMessagePack } from "../../src/trace/message-pack-writer.ts"
+import { sanitise } from "../../src/trace/sanitise.ts"
 import { jsonValue, mutated } from "./json-values.ts"
 
 const failure = (run: () => unknown): MalformedJsonError => {
@@ -55,6 +66,85 @@ describe("exact JSON", () => {
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
       expect(formatExactJson(value as never)).toBe(`{"__proto__":{"polluted":${number}},"a":1}`)
     }
+  })
+
+  test("keys with escapes are not mistaken for keys with backslashes met before (nodejs/node#63785)", () => {
+    const pod = { apiVersion: "v1", kind: "Pod" }
+    for (let width = 1; width <= 12; width++)
+      for (let place = 0; place < width; place++) {
+        const text = (key: string): string => {
+          const names = Array.from({ length: width }, (_, at) => (at === place ? key : `${width}-${place}-${at}`))
+          return `{${names.map((name) => `${JSON.stringify(name)}:"x"`).join()}}`
+        }
+        // Every way in which an object with such a key comes to be: parsed, decoded, copied.
+        const met = parseExactJson(text("a\\")) as JsonObject
+        expect(formatExactJson(met)).toBe(text("a\\"))
+        expect(new MessagePackReader(encodeMessagePack(met)).readJson()).toEqual(met)
+        const annotations = withProperty({ "deployment.kubernetes.io/revision": "1" }, "b\\", "x")
+        for (const key of Object.keys(met)) withProperty(annotations, key, "x")
+        expect(Object.keys(sanitise(pod, { metadata: { annotations } }).metadata.annotations ?? {})).toHaveLength(
+          width + 1,
+        )
+        for (const key of ['a"', "a\n", "b/"]) {
+          expect(formatExactJson(parseExactJson(text(key)))).toBe(text(key))
+          expect(Object.keys(JSON.parse(text(key)))).toContain(key)
+        }
+      }
+  })
+
+  test("an object of very many keys with backslashes is read in linear time", () => {
+    const text = `{${Array.from({ length: 100_000 }, (_, at) => `"\\\\${at}":0`).join()}}`
+    expect(formatExactJson(parseExactJson(text))).toBe(text)
+  })
+
+  test("accepts what JSON.parse accepts and nothing else, on the slow path too", () => {
+    const texts = fc.oneof(
+      mutated(fc.json().map((text) => Buffer.from(text))).map((bytes) => Buffer.from(bytes).toString()),
+      fc.string({
+        unit: fc.constantFrom(
+          "[",
+          "]",
+          "{",
+          "}",
+          ",",
+          ":",
+          '"',
+          "\\",
+          "a",
+          "u0041",
+          "1",
+          "-",
+          "0",
+          ".",
+          "e",
+          " ",
+          "\n",
+          "\t",
+          "true",
+          "null",
+        ),
+        maxLength: 12,
+      }),
+    )
+    const finite = (_: string, value: unknown): unknown => {
+      // Refused by serde_json and by us; JSON.parse makes it Infinity.
+      if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new Error("beyond f64")
+      return value
+    }
+    const outcome = (parse: () => unknown): string => {
+      try {
+        return JSON.stringify(parse())
+      } catch {
+        return "refused"
+      }
+    }
+    fc.assert(
+      fc.property(texts, (text) => {
+        const strict = outcome(() => JSON.parse(formatExactJson(parseStrictJson(text))))
+        expect(strict).toBe(outcome(() => JSON.parse(text, finite)))
+      }),
+      { numRuns: 1000 },
+    )
   })
 
   test("of a repeated key the last value counts, with its own literal", () => {

@@ -1,7 +1,7 @@
 /** Arbitrary values of exact JSON, with every kind of number and key that has ever been lost on the way. */
 
 import fc from "fast-check"
-import { floatValue, type JsonObject, type JsonValue } from "../../src/trace/index.ts"
+import { floatValue, type JsonObject, type JsonValue, withProperty } from "../../src/trace/index.ts"
 
 const MAX_U64 = 2n ** 64n - 1n
 
@@ -30,7 +30,7 @@ export const text: fc.Arbitrary<string> = fc.oneof(
 
 /** An object with these entries as own properties, `__proto__` included. */
 export const objectOf = (entries: ReadonlyArray<readonly [string, JsonValue]>): JsonObject =>
-  Object.fromEntries(entries)
+  entries.reduce<Record<string, JsonValue>>((object, [key, item]) => withProperty(object, key, item), {})
 
 const { value, object } = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
   value: fc.oneof(

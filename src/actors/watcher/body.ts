@@ -10,6 +10,7 @@ import { HttpClient } from "../../kube/http/http-client.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { compileDetectRules } from "../../kube/scanner/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import type { KindState } from "../../kube/watch/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
@@ -31,6 +32,17 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
     const outbox = context.outbox(observationsMailbox)
     let running: { readonly session: WatchSession; readonly sink: RecordingSink } | undefined
 
+    let states = 0
+    const reportState = (state: KindState, detail: string): void => {
+      const news = ++states
+      const report = (): void => {
+        if (news === states) context.report({ type: "state", state, detail, atMicros: clock.wallMicros() })
+      }
+      // Watching means that the list before it is recorded, and recorded means acknowledged: readiness leans on it.
+      if (state === "watching") void outbox.flushed().then(report)
+      else report()
+    }
+
     const begin = ({ resume, objects }: Parameters<Parameters<typeof receiveStoredState>[2]>[0]): void => {
       const sink = new RecordingSink(
         {
@@ -44,8 +56,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         outbox,
         clock,
         {
-          stateChanged: (state, detail) =>
-            context.report({ type: "state", state, detail, atMicros: clock.wallMicros() }),
+          stateChanged: reportState,
           alarm: (detail) => context.report({ type: "alarm", detail }),
           unauthorized: () => context.report({ type: "unauthorized" }),
           clusterIdentified: (uid) => context.report({ type: "cluster", uid }),

@@ -143,11 +143,11 @@ export class RecordingSink implements WatchSink {
     const uid = bytes.toString("latin1", scanned.uidStart, scanned.uidEnd)
     const known = this.#index.get(uid)
     if (action === deletedAction) {
-      const object = known ?? this.#meet(uid, bytes, scanned)
+      const object = known ?? this.#meet(uid, version, bytes, scanned)
       this.#append(deletedAction, object, version, scanned, bytes, start, end)
       this.#index.remove(object)
     } else if (known === undefined) {
-      this.#append(appliedAction, this.#meet(uid, bytes, scanned), version, scanned, bytes, start, end)
+      this.#append(appliedAction, this.#meet(uid, version, bytes, scanned), version, scanned, bytes, start, end)
     } else {
       this.#index.mark(known)
       if (this.#isChange(known, version, scanned))
@@ -248,13 +248,13 @@ export class RecordingSink implements WatchSink {
     return !namespaces.has(bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd))
   }
 
-  #meet(uid: string, bytes: Buffer, scanned: ScannedObject): LiveObject {
+  #meet(uid: string, version: ResourceVersion | string, bytes: Buffer, scanned: ScannedObject): LiveObject {
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     const before = this.#index.named(namespace, name)
     if (before !== undefined) {
       // Deleted and created again where nobody watched: the old one must be gone before the new one appears.
-      this.#appendEvent(VANISHED, before, before.version, 0, 0, noBytes, 0, 0)
+      this.#appendEvent(VANISHED, before, version, 0, 0, noBytes, 0, 0)
       this.#index.remove(before)
       this.statistics.vanished++
     }

@@ -6,21 +6,12 @@
  */
 import type { Socket } from "node:net"
 import { type OpeningSocket, openSocket, type SocketEvents } from "./connect.ts"
+import type { Carried, Carrier } from "./exchange.ts"
 import type { StreamEnd } from "./response-handler.ts"
 import type { Target } from "./target.ts"
 import type { Timers } from "./timers.ts"
 
-/** What a connection reports to the exchange it carries. */
-export interface Carried {
-  /** Bytes valid only during the call; `false` stops reading until {@link Connection.resumeReading}. */
-  receive(buffer: Buffer, length: number): boolean
-  /** The server closed its side in order. */
-  inputEnded(): void
-  /** No connection, or it broke. */
-  failed(end: StreamEnd): void
-}
-
-export class Connection implements SocketEvents {
+export class Connection implements Carrier, SocketEvents {
   readonly #opening: OpeningSocket
   /** Called once when a resting connection ends by itself. */
   readonly #onLost: (connection: Connection) => void
@@ -35,12 +26,10 @@ export class Connection implements SocketEvents {
     this.#opening = openSocket(target, connectTimeoutMs, timers, this)
   }
 
-  /** Whether an exchange was completed on it, so that the server may have closed it meanwhile. */
   get hasServed(): boolean {
     return this.#hasServed
   }
 
-  /** Sends a request as soon as the connection stands; its events go to `carried` until {@link rest} or {@link destroy}. */
   carry(carried: Carried, request: string): void {
     this.#carried = carried
     if (this.#socket === undefined) {
@@ -51,7 +40,6 @@ export class Connection implements SocketEvents {
     this.#socket.write(request)
   }
 
-  /** Reads on after `receive` answered `false`. */
   resumeReading(): void {
     this.#socket?.resume()
   }
@@ -64,7 +52,6 @@ export class Connection implements SocketEvents {
     this.#socket?.unref()
   }
 
-  /** Closes at once; nothing is reported afterwards. */
   destroy(): void {
     this.#isClosed = true
     this.#carried = undefined

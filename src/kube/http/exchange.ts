@@ -4,18 +4,39 @@
  * Owns the rule that `end` is called once and last, what is kept while the caller pauses, and the single repetition on
  * a fresh connection when a reused one turns out to be dead.
  */
-import type { Carried, Connection } from "./connection.ts"
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
-/** What an exchange asks of the client it belongs to. */
-export interface ExchangeOwner {
-  /** The exchange is over. With `isReusable` the connection may serve another request; otherwise it is destroyed already. */
-  released(exchange: Exchange, connection: Connection | undefined, isReusable: boolean): void
+/** What a connection reports to the exchange it carries. */
+export interface Carried {
+  /** Bytes valid only during the call; `false` stops reading until {@link Carrier.resumeReading}. */
+  receive(buffer: Buffer, length: number): boolean
+  /** The server closed its side in order. */
+  inputEnded(): void
+  /** No connection, or it broke. */
+  failed(end: StreamEnd): void
 }
 
-export class Exchange implements HttpStream, Carried, ResponseSink {
-  readonly #owner: ExchangeOwner
+/** What an exchange needs of a connection. */
+export interface Carrier {
+  /** Whether an exchange was completed on it, so that the server may have closed it meanwhile. */
+  readonly hasServed: boolean
+  /** Sends a request as soon as the connection stands; its events go to `carried` until the carrier is given back. */
+  carry(carried: Carried, request: string): void
+  /** Reads on after `receive` answered `false`. */
+  resumeReading(): void
+  /** Closes at once; nothing is reported afterwards. */
+  destroy(): void
+}
+
+/** What an exchange asks of the client it belongs to. */
+export interface ExchangeOwner<Connection extends Carrier> {
+  /** The exchange is over. With `isReusable` the connection may serve another request; otherwise it is destroyed already. */
+  released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void
+}
+
+export class Exchange<Connection extends Carrier> implements HttpStream, Carried, ResponseSink {
+  readonly #owner: ExchangeOwner<Connection>
   /** Opens a connection to the server that the request was written for, whatever the client's endpoint is by then. */
   readonly #connect: () => Connection
   readonly #request: string
@@ -35,7 +56,7 @@ export class Exchange implements HttpStream, Carried, ResponseSink {
   #hasData = false
 
   constructor(
-    owner: ExchangeOwner,
+    owner: ExchangeOwner<Connection>,
     connect: () => Connection,
     request: string,
     handler: ResponseHandler,

@@ -30,13 +30,13 @@ const maximumIdle = 2
 /** Long enough for the next page of a list, shorter than any server's own limit but Node's. */
 const idleMs = 15_000
 
-export class HttpClient implements ExchangeOwner {
+export class HttpClient implements ExchangeOwner<Connection> {
   readonly #userAgent: string
   readonly #connectTimeoutMs: number
   readonly #timers: Timers
   #endpoint: ApiEndpoint
   #target: Target | InvalidTarget
-  readonly #running = new Set<Exchange>()
+  readonly #running = new Set<Exchange<Connection>>()
   /** The target a connection was made for: after a change it is not used again. */
   readonly #madeFor = new WeakMap<Connection, Target>()
   /** Oldest first. */
@@ -89,7 +89,7 @@ export class HttpClient implements ExchangeOwner {
   }
 
   /** For the exchanges of this client only. */
-  released(exchange: Exchange, connection: Connection | undefined, isReusable: boolean): void {
+  released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void {
     this.#running.delete(exchange)
     if (connection === undefined || !isReusable) return
     if (this.#isClosed || this.#madeFor.get(connection) !== this.#target) {

@@ -11,6 +11,7 @@ import type { DetectRules } from "../scanner/detect-rules.ts"
 import type { WatchClock } from "./clock.ts"
 import { initialState, step } from "./machine.ts"
 import type { WatchPolicy } from "./policy.ts"
+import { permissionHint } from "./permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol.ts"
 import { type Selection, pagePath, streamingListPath, watchPath } from "./request.ts"
 import type { WatchSink } from "./sink.ts"
@@ -241,7 +242,10 @@ export class WatchSession {
         sink.alarm(command.detail)
         return
       case "state":
-        sink.stateChanged(command.state, command.detail)
+        sink.stateChanged(
+          command.state,
+          command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail
+        )
         return
     }
   }

@@ -94,7 +94,7 @@ export const writeTableEntry = (
 ): void => {
   table.uint32(ENTRY_TAG).fork()
   table.uint32(FIRST_SEQUENCE_TAG).double(firstSequence)
-  table.uint32(PAYLOAD_LENGTH_TAG).uint32(payloadLength)
+  if (payloadLength > 0) table.uint32(PAYLOAD_LENGTH_TAG).uint32(payloadLength)
   if (timeFloor > 0) table.uint32(TIME_FLOOR_TAG).double(timeFloor)
   table.uint32(COLUMNS_TAG).bytes(columns)
   table.ldelim()

@@ -10,9 +10,9 @@
  * another process.
  */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
-import { join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import {
   DirectoryInUseError,
@@ -83,13 +83,25 @@ export const lockDirectory = (
 const makeWritable = (directory: string): void => {
   const probe = join(directory, `.probe-${process.pid}`)
   try {
-    mkdirSync(directory, { recursive: true })
+    makeDirectory(resolve(directory))
     writeFileSync(probe, "")
     rmSync(probe)
   } catch (error) {
     const code = systemCodeOf(error)
     if (code === undefined || code === "ENOSPC" || code === "EIO") throw toArchiveError(directory, "open", error)
     throw new DirectoryNotWritableError({ directory, code, reason: error instanceof Error ? error.message : code })
+  }
+}
+
+/** Not `mkdirSync(…, { recursive: true })`: where a parent refuses children with ENOENT, as /proc does, that never returns. */
+const makeDirectory = (directory: string): void => {
+  if (existsSync(directory)) return
+  const parent = dirname(directory)
+  if (parent !== directory) makeDirectory(parent)
+  try {
+    mkdirSync(directory)
+  } catch (error) {
+    if (systemCodeOf(error) !== "EEXIST") throw error
   }
 }
 

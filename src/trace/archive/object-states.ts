@@ -171,6 +171,7 @@ const OPAQUE_FIELD = 10
 export const encodeStates = (states: ObjectStates): Uint8Array => {
   const { count } = states
   const writer = protobuf.Writer.create()
+  if (count === 0) return writer.finish()
   const column = (field: number, value: (index: number) => number): void => {
     const bytes = new Uint8Array(count * 4)
     const view = new DataView(bytes.buffer)

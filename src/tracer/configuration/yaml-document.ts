@@ -22,7 +22,7 @@ import type { ConfigurationProblem } from "./problem.ts"
 import { visible } from "./quoted.ts"
 
 /**
- * 256 KiB hold some 4,000 kinds; a recorder of a few hundred is already large. The parser needs up to 1.5 s for
+ * 256 KiB hold some 4,000 kinds; a recorder of a few hundred is already large. The parser needs up to 1.8 s for
  * the worst 256 KiB (braces alone) and four times as long for 1 MiB, so the limit also bounds the wait.
  */
 export const largestConfiguration = 256 * 1024

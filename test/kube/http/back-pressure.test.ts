@@ -10,7 +10,7 @@ import { RecordedResponse } from "./recorded-response.ts"
 
 const certificates = makeCertificates()
 /** More than the kernel's buffers on both sides hold. */
-const size = 24 * 1024 * 1024
+const size = 16 * 1024 * 1024
 const pattern = Buffer.alloc(65_536, "0123456789abcdef\n")
 
 interface Flood {

@@ -92,18 +92,21 @@ describe("a one-off request as an effect", () => {
   })
 
   test("fails with tagged errors that hold the facts", async () => {
-    await using server = await TcpServer.start((socket, count) =>
-      count === 1 ? socket.write(answer("too much")) : socket.end("HTTP/1.1 2"),
-    )
+    await using server = await TcpServer.start((socket, _count, peer) => {
+      if (!peer.received.includes("/never")) socket.write(answer("too much"))
+    })
     const client = clientFor(server.url)
-    const failureOf = (options: object): Promise<unknown> =>
-      Effect.runPromise(Effect.flip(request(client, "/x", options)))
-    expect(await failureOf({ maximumBytes: 1 })).toMatchObject({
+    const failureOf = (path: string, options: object): Promise<unknown> =>
+      Effect.runPromise(Effect.flip(request(client, path, options)))
+    expect(await failureOf("/x", { maximumBytes: 1 })).toMatchObject({
       _tag: "ResponseTooLarge",
       path: "/x",
       maximumBytes: 1,
     })
-    expect(await failureOf({ deadlineMs: 0 })).toMatchObject({ _tag: "RequestDeadlineExceeded", deadlineMs: 0 })
+    expect(await failureOf("/never", { deadlineMs: 1 })).toMatchObject({
+      _tag: "RequestDeadlineExceeded",
+      deadlineMs: 1,
+    })
     const refused = await Effect.runPromise(Effect.flip(request(clientFor("nowhere"), "/x")))
     expect(refused).toMatchObject({ _tag: "RequestFailed", end: "connection", code: "ERR_INVALID_ENDPOINT" })
     expect(refused.message).toContain("GET /x: ")

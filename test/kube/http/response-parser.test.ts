@@ -18,6 +18,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
   let headers: Record<string, string> = {}
   let ranges = 0
   const body: Buffer[] = []
+  let isHeld = false
   const parser: ResponseParser = new ResponseParser({
     head(code, fields) {
       expect(status, "a second head").toBeUndefined()
@@ -26,8 +27,11 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
     },
     data(buffer, start, end) {
       expect(end).toBeGreaterThan(start)
+      expect(isHeld, "a range was reported while held").toBe(false)
       body.push(Buffer.from(buffer.subarray(start, end)))
-      if (holdEvery > 0 && ++ranges % holdEvery === 0) parser.isHeld = true
+      if (holdEvery === 0 || ++ranges % holdEvery !== 0) return
+      isHeld = true
+      parser.isHeld = true
     },
   })
   let used = 0
@@ -41,6 +45,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
       const next = parser.push(padded, position, end)
       if (next === position) break
       position = next
+      isHeld = false
       parser.isHeld = false
     }
     used += position - 2
@@ -170,6 +175,11 @@ describe("the response parser", () => {
     })
     expect(parser.push(bytes, 0, bytes.length)).toBe(bytes.length)
     expect(ranges).toEqual(["50-55", "60-66"])
+  })
+
+  test("takes either line end, also in turns", () => {
+    const reading = readText("HTTP/1.1 200 OK\r\nA: b\nContent-Length: 1\r\n\nx")
+    expect(reading).toMatchObject({ state: "complete", body: "x", headers: { a: "b" } })
   })
 
   test("joins repeated headers, unfolds folded ones, and keeps their names in lower case", () => {

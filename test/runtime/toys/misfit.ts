@@ -73,6 +73,6 @@ const loopForEver = (): void => {
 }
 
 const hoard = (): void => {
-  const kept: Array<Array<number>> = []
-  for (;;) kept.push(new Array<number>(1024).fill(kept.length))
+  const kept: Array<object> = []
+  for (;;) kept.push({ count: kept.length, words: `hoarded ${kept.length}` })
 }

@@ -1,5 +1,5 @@
-import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import {
   CorruptArchiveError,
@@ -12,7 +12,7 @@ import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter, type ArchiveWriterOptions } from "../../../src/trace/archive/archive-writer.ts"
 import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/trace/archive/schema.ts"
 import { MalformedFrameError } from "../../../src/trace/observations.ts"
-import { asIfCrashed, encodeFrame, gapAt, plain, START, type SampleFrame, temporaryDirectory } from "./sample-frames.ts"
+import { asIfCrashed, encodeFrame, gapAt, plain, type SampleFrame, START, temporaryDirectory } from "./sample-frames.ts"
 
 const POD = "v1.Pod"
 const NODE = "v1.Node"
@@ -171,7 +171,9 @@ describe("a malformed frame", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     writer.append("watcher/Pod", 1, 1, applied(POD, [1, 2]))
-    expect(() => writer.append("watcher/Pod", 1, 2, applied(POD, [7], 7))).toThrow("object 7 of v1.Pod was never introduced")
+    expect(() => writer.append("watcher/Pod", 1, 2, applied(POD, [7], 7))).toThrow(
+      "object 7 of v1.Pod was never introduced",
+    )
     // Numbers belong to their kind.
     expect(() => writer.append("watcher/Node", 1, 1, applied(NODE, [1], 1))).toThrow("object 1 of v1.Node")
   })
@@ -260,7 +262,13 @@ describe("the state of a kind", () => {
     const batches: Array<number> = []
     for (const batch of writer.liveObjects(POD)) {
       const number = batches.length
-      const event = { action: "deleted", number: 3000 - number, time: START + 9000, version: 9000, object: "{}" } as const
+      const event = {
+        action: "deleted",
+        number: 3000 - number,
+        time: START + 9000,
+        version: 9000,
+        object: "{}",
+      } as const
       writer.append("watcher/Pod", 1, 2 + number, encodeFrame({ gvk: POD, events: [event] }))
       writer.commit()
       batches.push(batch.length)
@@ -345,7 +353,8 @@ describe("blocks", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const { writer } = archive
-    const at = (time: number, number: number) => ({ action: "applied", number, time, version: time, object: "{}" }) as const
+    const at = (time: number, number: number) =>
+      ({ action: "applied", number, time, version: time, object: "{}" }) as const
     writer.append("a", 1, 1, encodeFrame({ gvk: POD, newObjects: [1], events: [at(START + 10, 1)] }))
     writer.append("a", 1, 2, encodeFrame({ gvk: POD, events: [at(START + 4, 1), at(START + 12, 1)] }))
     writer.append("b", 1, 1, encodeFrame({ gvk: NODE, newObjects: [1], events: [at(START + 5, 1)] }))

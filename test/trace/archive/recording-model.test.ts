@@ -4,14 +4,28 @@ import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import type { Action } from "../../../src/trace/event.ts"
 import { RecordingModel } from "./recording-model.ts"
-import { asIfCrashed, encodeFrame, fingerprintOf, gapAt, plain, START, type SampleEvent, temporaryDirectory } from "./sample-frames.ts"
+import {
+  asIfCrashed,
+  encodeFrame,
+  fingerprintOf,
+  gapAt,
+  plain,
+  type SampleEvent,
+  START,
+  temporaryDirectory,
+} from "./sample-frames.ts"
 
 const KINDS = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
 /** Versions of the last kind are not integers. */
 const OPAQUE = KINDS[2]
 
 type Command =
-  | { readonly type: "frame"; readonly kind: number; readonly events: ReadonlyArray<AnyEvent>; readonly hasGap: boolean }
+  | {
+      readonly type: "frame"
+      readonly kind: number
+      readonly events: ReadonlyArray<AnyEvent>
+      readonly hasGap: boolean
+    }
   | { readonly type: "repeat" | "late"; readonly kind: number }
   | { readonly type: "gap"; readonly kind: number }
   | { readonly type: "commit" | "reopen" | "crash" | "compare" }
@@ -128,7 +142,10 @@ class Recorder {
       }
       expect(reader.cut()).toBe(this.model.sequence)
       for (const cut of [this.model.sequence, Math.floor(random() * (this.model.sequence + 1))]) {
-        const [from, until] = [random(), random()].sort().map((part) => START + Math.floor(part * span)) as [number, number]
+        const [from, until] = [random(), random()].sort().map((part) => START + Math.floor(part * span)) as [
+          number,
+          number,
+        ]
         const kinds = KINDS.filter(() => random() < 0.7)
         const all = { cut, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS }
         const window = { cut, fromTime: from, untilTime: until, kinds }

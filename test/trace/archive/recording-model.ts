@@ -52,7 +52,9 @@ export class RecordingModel {
 
   /** Last event of each object before a moment, of those alive, in sequence order kind by kind. */
   snapshot(selection: { cut: number; time: number; kinds: ReadonlyArray<string> }) {
-    return selection.kinds.flatMap((gvk) => this.alive(gvk, selection.cut, selection.time)).map(({ number: _, ...e }) => e)
+    return selection.kinds
+      .flatMap((gvk) => this.alive(gvk, selection.cut, selection.time))
+      .map(({ number: _, ...e }) => e)
   }
 
   /** The same of one kind, with object numbers. */

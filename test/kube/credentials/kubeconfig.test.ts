@@ -1,0 +1,362 @@
+import { mkdirSync } from "node:fs"
+import { delimiter } from "node:path"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { describeFileError, isCredentialsError } from "../../../src/kube/credentials/errors.ts"
+import { readKubeconfig } from "../../../src/kube/credentials/kubeconfig-file.ts"
+import { selectContext } from "../../../src/kube/credentials/select-context.ts"
+import { makeCertificates } from "../certificates.ts"
+import { authorizationOf, errorOf, kubeconfig, load, Workspace } from "./workspace.ts"
+
+const certificates = makeCertificates()
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
+describe("a kubeconfig", () => {
+  test("of a local cluster becomes an endpoint", async () => {
+    // As test set-ups write it: flow style, no authority, an administrator's token.
+    const text = [
+      "apiVersion: v1",
+      "kind: Config",
+      'clusters: [{name: test, cluster: {server: "https://127.0.0.1:16443", insecure-skip-tls-verify: true}}]',
+      "users: [{name: admin, user: {token: admin-token}}]",
+      "contexts: [{name: test, context: {cluster: test, user: admin}}]",
+      "current-context: test",
+    ].join("\n")
+    const credentials = await load({ kubeconfig: new Workspace().write("config", text) })
+    expect(await credentials.endpoint()).toEqual({
+      server: "https://127.0.0.1:16443",
+      skipTlsVerify: true,
+      headers: [["Authorization", "Bearer admin-token"]],
+    })
+    expect(credentials.description).toBe('context "test" (cluster "test", user "admin") at https://127.0.0.1:16443')
+    expect(credentials.defaultNamespace).toBe("default")
+    expect(credentials.refreshAfter).toBeUndefined()
+  })
+
+  test("hands on everything a cluster and a user can say", async () => {
+    const cluster = {
+      server: "https://[fd00::1]:6443/k8s/",
+      "certificate-authority-data": base64(certificates.authority),
+      "tls-server-name": "api.internal",
+      "proxy-url": "http://me:secret@proxy:3128",
+    }
+    const user = {
+      "client-certificate-data": base64(certificates.client.certificate),
+      "client-key-data": base64(certificates.client.key),
+      username: "bob",
+      password: "pass:word",
+      as: "carol",
+      "as-uid": "42",
+      "as-groups": ["one", "two, three"],
+      "as-user-extra": { "example.com/reason": ["debug", "more"], scopes: ["a"] },
+    }
+    const path = new Workspace().write("config", kubeconfig(user, cluster, { namespace: "team" }))
+    const credentials = await load({ kubeconfig: path })
+    expect(await credentials.endpoint()).toEqual({
+      server: "https://[fd00::1]:6443/k8s",
+      certificateAuthority: certificates.authority,
+      tlsServerName: "api.internal",
+      clientCertificate: certificates.client.certificate,
+      clientKey: certificates.client.key,
+      proxy: "http://me:secret@proxy:3128",
+      headers: [
+        ["Authorization", `Basic ${base64("bob:pass:word")}`],
+        ["Impersonate-User", "carol"],
+        ["Impersonate-Uid", "42"],
+        ["Impersonate-Group", "one"],
+        ["Impersonate-Group", "two, three"],
+        ["Impersonate-Extra-example.com%2Freason", "debug"],
+        ["Impersonate-Extra-example.com%2Freason", "more"],
+        ["Impersonate-Extra-scopes", "a"],
+      ],
+    })
+    expect(credentials.defaultNamespace).toBe("team")
+    expect(credentials.description).toContain('user "alice" as "carol"')
+    expect(credentials.description).not.toMatch(/secret|pass/)
+  })
+
+  test("finds files beside itself, wherever the process was started", async () => {
+    const workspace = new Workspace()
+    workspace.write("kube/ca.pem", certificates.authority)
+    workspace.write("kube/pki/client.pem", certificates.client.certificate)
+    workspace.write("kube/pki/client.key", certificates.client.key)
+    workspace.write("kube/token", "from-file\n")
+    const user = { "client-certificate": "pki/client.pem", "client-key": "./pki/client.key", tokenFile: "token" }
+    const path = workspace.write("kube/config", kubeconfig(user, { "certificate-authority": "ca.pem" }))
+    const endpoint = await (await load({ kubeconfig: path })).endpoint()
+    expect(endpoint).toMatchObject({
+      certificateAuthority: certificates.authority,
+      clientCertificate: certificates.client.certificate,
+      clientKey: certificates.client.key,
+      headers: [["Authorization", "Bearer from-file"]],
+    })
+  })
+
+  test("prefers data to files, as kubectl does", async () => {
+    const cluster = {
+      "certificate-authority-data": base64(certificates.authority),
+      "certificate-authority": "/nonexistent",
+    }
+    const path = new Workspace().write("config", kubeconfig({ token: "x" }, cluster))
+    expect((await (await load({ kubeconfig: path })).endpoint()).certificateAuthority).toBe(certificates.authority)
+  })
+
+  test.each([
+    ["a token file before a token", { tokenFile: "token", token: "inline" }, "Bearer from-file"],
+    ["the same file under its older name", { "token-file": "token" }, "Bearer from-file"],
+    ["a token before a password", { token: "inline", username: "bob" }, "Bearer inline"],
+    [
+      "a legacy provider's token file like any other",
+      { "auth-provider": { name: "x", config: { tokenFile: "token" } } },
+      "Bearer from-file",
+    ],
+    ["nothing, if nothing is there", {}, undefined],
+  ])("takes %s", async (_name, user, expected) => {
+    const workspace = new Workspace()
+    workspace.write("token", "from-file")
+    const credentials = await load({ kubeconfig: workspace.write("config", kubeconfig(user)) })
+    expect(await authorizationOf(credentials)).toBe(expected)
+  })
+
+  test("without a user is anonymous", async () => {
+    const path = new Workspace().write("config", kubeconfig({ token: "x" }, {}, { user: undefined }))
+    const credentials = await load({ kubeconfig: path })
+    expect((await credentials.endpoint()).headers).toEqual([])
+    expect(credentials.description).toContain("anonymous")
+  })
+
+  test.each([
+    ["10.0.0.1:8080", {}, "http://10.0.0.1:8080"],
+    ["10.0.0.1:6443", { "insecure-skip-tls-verify": true }, "https://10.0.0.1:6443"],
+  ])("with the mere address %s means what kubectl makes of it", async (server, cluster, expected) => {
+    const path = new Workspace().write("config", kubeconfig({}, { server, ...cluster }))
+    expect((await (await load({ kubeconfig: path })).endpoint()).server).toBe(expected)
+  })
+})
+
+describe("several kubeconfigs", () => {
+  test("are merged: what comes first wins, and each path counts from its own file", async () => {
+    const workspace = new Workspace()
+    workspace.write("one/token", "first")
+    workspace.write("two/token", "second")
+    const one = workspace.write(
+      "one/config",
+      JSON.stringify({ users: [{ name: "alice", user: { tokenFile: "token" } }] }),
+    )
+    const two = workspace.write("two/config", kubeconfig({ tokenFile: "token" }))
+    const missing = workspace.path("missing")
+    const credentials = await load({ environment: { KUBECONFIG: ["", missing, one, two].join(delimiter) } })
+    expect(await authorizationOf(credentials)).toBe("Bearer first")
+    const reversed = await load({ environment: { KUBECONFIG: [two, one].join(delimiter) } })
+    expect(await authorizationOf(reversed)).toBe("Bearer second")
+  })
+
+  test("have the current context of the first that names one", async () => {
+    const workspace = new Workspace()
+    const one = workspace.write("one", JSON.stringify({ "current-context": "" }))
+    const two = workspace.write("two", kubeconfig({ token: "two" }))
+    const three = workspace.write("three", JSON.stringify({ "current-context": "other" }))
+    const environment = { KUBECONFIG: [one, two, three].join(delimiter) }
+    expect(await authorizationOf(await load({ environment }))).toBe("Bearer two")
+  })
+
+  test("give way to the one that is named", async () => {
+    const workspace = new Workspace()
+    const named = workspace.write("named", kubeconfig({ token: "named" }))
+    const environment = {
+      KUBECONFIG: workspace.write("other", kubeconfig({ token: "other" })),
+      HOME: workspace.directory,
+    }
+    expect(await authorizationOf(await load({ kubeconfig: named, environment }))).toBe("Bearer named")
+  })
+
+  test("are looked for at home if none is named", async () => {
+    const workspace = new Workspace()
+    workspace.write(".kube/config", kubeconfig({ token: "home" }))
+    expect(await authorizationOf(await load({ environment: { HOME: workspace.directory, KUBECONFIG: "" } }))).toBe(
+      "Bearer home",
+    )
+  })
+})
+
+describe("an error about a kubeconfig", () => {
+  const messageOf = async (text: string, context?: string): Promise<string> => {
+    const path = new Workspace().write("config", text)
+    const { message } = await errorOf(load({ kubeconfig: path, context }).then((credentials) => credentials.endpoint()))
+    // The path is part of what is said; the rest is easier to read without it.
+    return message.replaceAll(path, "CONFIG")
+  }
+
+  test("names every place that was looked at", async () => {
+    const workspace = new Workspace()
+    const error = await errorOf(load({ environment: { HOME: workspace.directory }, serviceAccountDirectory: "/pod" }))
+    const home = workspace.path(".kube/config")
+    expect(error._tag).toBe("NoClusterConfigured")
+    expect(error.message).toBe(
+      `no cluster is configured: looked at ${home}, the service account of a pod (/pod); name a file with --kubeconfig or KUBECONFIG`,
+    )
+  })
+
+  test("says that the named file does not exist, may not be read, or is a directory", async () => {
+    const workspace = new Workspace()
+    const path = workspace.path("config")
+    expect((await errorOf(load({ kubeconfig: path }))).message).toBe(
+      `kubeconfig ${path} cannot be read: it does not exist`,
+    )
+    mkdirSync(path)
+    expect((await errorOf(load({ kubeconfig: path }))).message).toBe(
+      `kubeconfig ${path} cannot be read: it is a directory`,
+    )
+  })
+
+  test("says of any file what the system said of it", () => {
+    const failure = (code: string): Error => Object.assign(new Error(`${code}: some text`), { code })
+    expect(describeFileError(failure("EACCES"))).toBe("may not be read by this user")
+    expect(describeFileError(failure("EIO"))).toBe("cannot be read: EIO: some text")
+  })
+
+  test("names the contexts that exist", async () => {
+    const text = kubeconfig({})
+    expect(await messageOf(text, "prod")).toBe('context "prod" not found in CONFIG; contexts are: main')
+    const without = text.replace('"current-context":"main"', '"current-context":""')
+    expect(await messageOf(without)).toBe(
+      "no current context is set in CONFIG; name one with --context; contexts are: main",
+    )
+    expect(await messageOf("")).toBe("no current context is set in CONFIG; name one with --context; there are none")
+  })
+
+  test("names the cluster or user that a context means but does not exist", async () => {
+    expect(await messageOf(kubeconfig({}, {}, { cluster: "gone" }))).toBe(
+      'context "main" in CONFIG names cluster "gone", which does not exist; clusters are: prod',
+    )
+    expect(await messageOf(kubeconfig({}, {}, { user: "bob" }))).toBe(
+      'context "main" in CONFIG names user "bob", which does not exist; users are: alice',
+    )
+  })
+
+  test.each<[string, string, string]>([
+    ["not YAML", "users:\n- name: a\n  user: {token: secret", "not valid YAML at line 3, column"],
+    ["something else", "- secret", "not a mapping: is this a kubeconfig?"],
+    ["of the wrong shape", '{"users": {"secret": 1}}', "users is not a list"],
+    ["without a server", kubeconfig({}, { server: undefined }), "clusters[0].cluster.server is missing"],
+    [
+      "with a server that is no URL",
+      kubeconfig({}, { server: "ftp://x" }),
+      'server "ftp://x" of cluster "prod" is not an http or https URL',
+    ],
+    [
+      "with a password in the server",
+      kubeconfig({}, { server: "https://a:secret@h" }),
+      'server of cluster "prod" holds a user name or password',
+    ],
+    [
+      "with a token of digits",
+      kubeconfig({ token: 1234567890 }),
+      'token of user "alice" is not text: put it in quotes',
+    ],
+    [
+      "with a certificate but no key",
+      kubeconfig({ "client-certificate": "a" }),
+      'client-certificate of user "alice" is there, but no client-key',
+    ],
+    [
+      "with a key but no certificate",
+      kubeconfig({ "client-key": "a" }),
+      'client-key of user "alice" is there, but no client-certificate',
+    ],
+    [
+      "with data that is not PEM",
+      kubeconfig({}, { "certificate-authority-data": "secret" }),
+      'certificate-authority-data of cluster "prod" is not base64 of a PEM text',
+    ],
+    ["with groups but no user to act as", kubeconfig({ "as-groups": ["secret"] }), 'as of user "alice" is missing'],
+    [
+      "with a socks proxy",
+      kubeconfig({}, { "proxy-url": "socks5://secret@h" }),
+      'proxy-url of cluster "prod" names a proxy that speaks socks5',
+    ],
+    [
+      "with a proxy that is no URL",
+      kubeconfig({}, { "proxy-url": "secret" }),
+      'proxy-url of cluster "prod" is not a URL',
+    ],
+    [
+      "with a plugin but no command",
+      kubeconfig({ exec: { apiVersion: "x" } }),
+      'exec.command of user "alice" is missing',
+    ],
+    [
+      "with a plugin of no version",
+      kubeconfig({ exec: { command: "x" } }),
+      'exec.apiVersion of user "alice" is missing',
+    ],
+    [
+      "with a plugin that must ask somebody",
+      kubeconfig({ exec: { command: "x", apiVersion: "y", interactiveMode: "Always" } }),
+      'exec.interactiveMode of user "alice" is Always',
+    ],
+    ["with a NUL in a path", kubeconfig({ tokenFile: "a\0b" }), 'tokenFile of user "alice" holds a NUL character'],
+  ])("%s says what and where, and no secret", async (_name, text, expected) => {
+    const message = await messageOf(text)
+    expect(message).toContain(expected)
+    expect(message).not.toMatch(/secret|1234567/)
+  })
+
+  test("is not made about an entry that nobody uses", async () => {
+    const config = JSON.parse(kubeconfig({ token: "x" })) as {
+      users: object[]
+      clusters: object[]
+      contexts: unknown[]
+    }
+    config.users.push({ name: "broken", user: { "token-file": "/nonexistent", token: 5 } }, { user: {} })
+    config.clusters.push({ name: "broken", cluster: {} })
+    config.contexts.push({ name: "broken" }, null, 3)
+    const path = new Workspace().write("config", JSON.stringify(config))
+    expect(await authorizationOf(await load({ kubeconfig: path }))).toBe("Bearer x")
+  })
+
+  test("is one of ours, whatever the file holds", async () => {
+    const workspace = new Workspace()
+    const key = fc.constantFrom(
+      "token",
+      "tokenFile",
+      "exec",
+      "auth-provider",
+      "as",
+      "as-groups",
+      "as-user-extra",
+      "client-key",
+      "username",
+    )
+    const clusterKey = fc.constantFrom(
+      "certificate-authority-data",
+      "proxy-url",
+      "extensions",
+      "tls-server-name",
+      "server",
+    )
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constant({ command: "x", apiVersion: "y", args: [1], env: [{ name: "a" }] }),
+    )
+    const text = fc.oneof(
+      fc.string(),
+      fc
+        .tuple(fc.dictionary(key, value), fc.dictionary(clusterKey, value))
+        .map(([user, cluster]) => kubeconfig(user, cluster)),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (content) => {
+        const path = workspace.write("config", content)
+        try {
+          const { user } = selectContext(await readKubeconfig([path]), undefined)
+          expect(user.name).toBe("alice")
+        } catch (error) {
+          if (!isCredentialsError(error)) throw error
+          expect(error.message).not.toBe("")
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+})
