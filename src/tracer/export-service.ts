@@ -22,6 +22,9 @@ export interface ExportReader {
   end(error: string | undefined): void
 }
 
+/** ms that a request waits for an exporter that is starting. */
+const exporterStartMs = 5000
+
 /** An export under way. */
 export interface RunningExport {
   /** Gaps of the recording that lie in the window. */
@@ -33,7 +36,7 @@ export interface RunningExport {
 const readerDefinition: ActorDefinition<null, Record<never, never>, never> = { role: "export-reader", control: {} }
 
 export class ExportService {
-  readonly #exporter: Pick<Supervisor<ExporterConfig, ExporterControl, never>, "call">
+  readonly #exporter: Pick<Supervisor<ExporterConfig, ExporterControl, never>, "call" | "running">
   readonly #readers = new Map<number, ExportReader>()
   #nextId = 1
 
@@ -49,7 +52,7 @@ export class ExportService {
         (context) =>
           Effect.sync(() => {
             const inbox = context.inbox(exportMailbox, {
-              attached: () => 0,
+              attached: () => undefined,
               frame: (sender, frame) => {
                 const acknowledge = (): void => inbox.acknowledge(sender, frame.incarnation, frame.number)
                 void this.#deliver(frame.payload).then(acknowledge, acknowledge)
@@ -71,7 +74,12 @@ export class ExportService {
       if (!this.#readers.delete(id)) return
       Effect.runFork(Effect.ignore(this.#exporter.call("cancel", id)))
     }
-    return this.#exporter.call("start", { ...job, export: id }).pipe(
+    // An exporter that was just restarted is worth a moment's wait.
+    const running = this.#exporter
+      .running()
+      .pipe(Effect.timeoutOrElse({ duration: exporterStartMs, orElse: () => Effect.void }))
+    return running.pipe(
+      Effect.andThen(this.#exporter.call("start", { ...job, export: id })),
       Effect.tapError(() => Effect.sync(() => this.#readers.delete(id))),
       Effect.map(({ gaps }) => ({ gaps, cancel }))
     )

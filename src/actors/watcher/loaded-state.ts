@@ -23,7 +23,8 @@ export const receiveStoredState = (
   const inbox = context.inbox(mailbox, {
     attached() {
       objects = []
-      return 0
+      // What a former life acknowledged is gone from the mailbox, and this one remembers nothing of it.
+      return undefined
     },
     frame(sender, frame) {
       const state = decodeStoredState(frame.payload)

@@ -30,10 +30,7 @@ export class Fingerprint {
     this.spans = 0
   }
 
-  /**
-   * Takes in the bytes [start, end) of `view`, at least one. A span shorter than four bytes must not lie among the first three of
-   * the view, because its bytes are read as the end of a word.
-   */
+  /** Takes in the bytes [start, end) of `view`, at least one. */
   absorb(view: DataView, start: number, end: number, tag: number): void {
     const length = end - start
     const blocks = end - (length & 7)
@@ -57,7 +54,7 @@ export class Fingerprint {
     const rest = end - at
     if (rest !== 0) {
       first = rest >= 4 ? view.getInt32(at, true) : 0
-      second = (rest & 3) === 0 ? 0 : view.getInt32(end - 4, true) >>> ((4 - (rest & 3)) << 3)
+      second = (rest & 3) === 0 ? 0 : lastBytes(view, end, rest & 3)
       first = Math.imul(first, INPUT_LOW)
       second = Math.imul(second, INPUT_HIGH)
       low = Math.imul(low ^ ((first << 15) | (first >>> 17)), STATE_LOW)
@@ -91,4 +88,12 @@ export class Fingerprint {
     this.low = low ^ (low >>> 16)
     this.high = high ^ (high >>> 16)
   }
+}
+
+/** The `count` bytes (1 to 3) before `end`, the last one on top: read at once unless the view begins too close. */
+const lastBytes = (view: DataView, end: number, count: number): number => {
+  if (end >= 4) return view.getInt32(end - 4, true) >>> ((4 - count) << 3)
+  let value = 0
+  for (let at = end - 1; at >= end - count; at--) value = (value << 8) | view.getUint8(at)
+  return value
 }

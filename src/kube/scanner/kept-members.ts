@@ -14,9 +14,6 @@ import { copyWithoutWhiteSpace } from "./white-space.ts"
 const WHOLE = 1
 const CLOSE = 2
 
-/** Bytes in front of what is written to the scratch buffer, so that reads of whole words stay inside it. */
-const MARGIN = 8
-
 const absentSpec = Buffer.from('"spec":null')
 const absentSpecView = new DataView(absentSpec.buffer, absentSpec.byteOffset, absentSpec.byteLength)
 
@@ -77,12 +74,12 @@ export class KeptMembers {
       fingerprint.absorb(view, start, end, WHOLE)
       return
     }
-    if (this.scratch.length < end - start + MARGIN) {
-      this.scratch = Buffer.allocUnsafeSlow((end - start) * 2 + MARGIN)
+    if (this.scratch.length < end - start) {
+      this.scratch = Buffer.allocUnsafeSlow((end - start) * 2)
       this.scratchView = new DataView(this.scratch.buffer, this.scratch.byteOffset, this.scratch.byteLength)
     }
-    const compactEnd = copyWithoutWhiteSpace(this.json.bytes, start, end, this.scratch, MARGIN)
-    fingerprint.absorb(this.scratchView, MARGIN, compactEnd, WHOLE)
+    const compactEnd = copyWithoutWhiteSpace(this.json.bytes, start, end, this.scratch, 0)
+    fingerprint.absorb(this.scratchView, 0, compactEnd, WHOLE)
   }
 
   /** Counts an absent spec as `"spec":null`, which is what SimKube's hash makes of it, if nothing was kept. */

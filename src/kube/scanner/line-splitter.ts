@@ -18,7 +18,7 @@ export class LineSplitter {
   private readonly listener: SpanListener
   private readonly carry: CarryBuffer
 
-  /** @param options.longest bytes of the longest line, line end included; default {@link defaultLongest} */
+  /** @param options.longest bytes of the longest line that may span chunks; default {@link defaultLongest} */
   constructor(listener: SpanListener, options: { readonly longest?: number } = {}) {
     this.listener = listener
     this.carry = new CarryBuffer(options.longest ?? defaultLongest)

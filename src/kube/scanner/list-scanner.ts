@@ -67,7 +67,7 @@ export class ListScanner {
   private chunk: Buffer | undefined
   private view: DataView = new DataView(new ArrayBuffer(0))
 
-  /** @param options.longest bytes of the longest item; default {@link defaultLongest} */
+  /** @param options.longest bytes of the longest item that may span chunks; default {@link defaultLongest} */
   constructor(listener: SpanListener, options: { readonly longest?: number } = {}) {
     this.listener = listener
     this.carry = new CarryBuffer(options.longest ?? defaultLongest)

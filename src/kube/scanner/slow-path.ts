@@ -1,5 +1,5 @@
 /**
- * Reads what the byte scanner does not understand, with the same result: rare, allocating, some ten times slower.
+ * Reads what the byte scanner does not understand, with the same result: rare, allocating, some twenty times slower.
  *
  * `JSON.parse` decides what is JSON. Then the object is brought into a form that the scanner understands and scanned by
  * the very same code, so both ways agree on every field and on the fingerprint. What cannot be read this way either is

@@ -92,7 +92,6 @@ const behindString = (view: DataView, position: number, end: number): number => 
     else {
       at += 2
       if (at > end) return ESCAPED
-      if (at === end) return -1
     }
   }
 }

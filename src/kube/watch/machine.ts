@@ -162,7 +162,6 @@ class Transition {
       if (relists.length > this.#policy.relistLimit) {
         const detail = `${relists.length} relists within ${this.#policy.relistWindowMs / 1000} s: waiting longer`
         this.#commands.push({ type: "alarm", detail })
-        this.#remember({ relists: relists.slice(0, -1) })
         return this.#wait("list", this.#policy.relistPauseMs * (1 + this.#moment.random()), "failing", detail)
       }
     }
@@ -244,7 +243,8 @@ class Transition {
       case "probe":
         return this.#probe()
       case "list":
-        return this.#list(this.#memory.listReason, this.#memory.listFromDelivered)
+        // Not #list: a list that was put off or failed is the same relist still, and is not counted again.
+        return this.#openList()
       case "watch":
         return this.#begin()
     }

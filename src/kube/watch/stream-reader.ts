@@ -56,6 +56,8 @@ export abstract class StreamReader implements ResponseHandler {
   readonly #refusal: Array<Buffer> = []
   #refusalLength = 0
   #hasBytes = false
+  /** Body bytes of the present network read; each event of a watch is a chunk of its own. */
+  #readBytes = 0
 
   constructor(stream: StreamId, events: StreamEvents) {
     this.stream = stream
@@ -84,8 +86,14 @@ export abstract class StreamReader implements ResponseHandler {
       this.#hasBytes = true
       this.events.firstBytes(this.stream)
     }
+    this.#readBytes += end - start
     this.body(buffer, start, end)
-    this.events.readDone(end - start)
+  }
+
+  readDone(): void {
+    if (!this.live) return
+    this.events.readDone(this.#readBytes)
+    this.#readBytes = 0
   }
 
   end(outcome: StreamEnd): void {

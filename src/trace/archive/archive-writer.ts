@@ -225,6 +225,7 @@ export class ArchiveWriter {
   commit(): CommitResult {
     const events = this.#nextSequence - 1 - this.#cut
     const bytes = this.#pendingBytes
+    if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
     const part = this.#open.hasPending ? this.#open.packPending() : undefined
     let countCheckpoints: (() => void) | undefined
     if (this.#pendingBytes > 0 || this.#gaps.length > 0 || this.#sealed.length > 0) {

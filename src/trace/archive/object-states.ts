@@ -164,6 +164,7 @@ export class StateCollector {
 
 const COUNT_TAG = (1 << 3) | 0
 const columnTag = (field: number): number => (field << 3) | 2
+const FIRST_COLUMN_FIELD = 2
 const DEAD_FIELD = 9
 const OPAQUE_FIELD = 10
 
@@ -172,26 +173,41 @@ export const encodeStates = (states: ObjectStates): Uint8Array => {
   const { count } = states
   const writer = protobuf.Writer.create()
   if (count === 0) return writer.finish()
-  const column = (field: number, value: (index: number) => number): void => {
-    const bytes = new Uint8Array(count * 4)
-    const view = new DataView(bytes.buffer)
-    for (let index = 0; index < count; index++) view.setUint32(index * 4, value(index), true)
-    writer.uint32(columnTag(field)).bytes(bytes)
+  const deltas = new Uint32Array(count)
+  const sequencesLow = new Uint32Array(count)
+  const sequencesHigh = new Uint32Array(count)
+  for (let index = 0, before = 0; index < count; index++) {
+    const number = states.numbers[index] as number
+    const sequence = states.sequences[index] as number
+    deltas[index] = number - before
+    before = number
+    sequencesLow[index] = sequence
+    sequencesHigh[index] = sequence / TWO_POW_32
   }
-  const number = (index: number): number => (index < 0 ? 0 : (states.numbers[index] as number))
-  const sequence = (index: number): number => states.sequences[index] as number
   writer.uint32(COUNT_TAG).uint32(count)
-  column(2, (index) => number(index) - number(index - 1))
-  column(3, (index) => sequence(index) % TWO_POW_32)
-  column(4, (index) => Math.floor(sequence(index) / TWO_POW_32))
-  column(5, (index) => states.versionsLow[index] as number)
-  column(6, (index) => states.versionsHigh[index] as number)
-  column(7, (index) => states.fingerprintsLow[index] as number)
-  column(8, (index) => states.fingerprintsHigh[index] as number)
+  const columns = [
+    deltas,
+    sequencesLow,
+    sequencesHigh,
+    states.versionsLow,
+    states.versionsHigh,
+    states.fingerprintsLow,
+    states.fingerprintsHigh,
+  ]
+  columns.forEach((column, index) => {
+    writer.uint32(columnTag(FIRST_COLUMN_FIELD + index)).bytes(littleEndian(column, count))
+  })
   const dead = states.dead.subarray(0, count)
   if (dead.includes(1)) writer.uint32(columnTag(DEAD_FIELD)).bytes(dead)
   for (const version of states.opaqueVersions ?? []) writer.uint32(columnTag(OPAQUE_FIELD)).string(version)
-  return writer.finish()
+  return writer.finish(true)
+}
+
+const littleEndian = (column: Uint32Array, count: number): Uint8Array => {
+  const bytes = new Uint8Array(count * 4)
+  const view = new DataView(bytes.buffer)
+  for (let index = 0; index < count; index++) view.setUint32(index * 4, column[index] as number, true)
+  return bytes
 }
 
 /** The inverse of {@link encodeStates}. @throws MalformedFrameError */
@@ -208,7 +224,7 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
       const field = tag >>> 3
       if (tag === COUNT_TAG) count = reader.uint32()
       else if (tag === columnTag(OPAQUE_FIELD)) opaque.push(reader.string())
-      else if (field >= 2 && field <= DEAD_FIELD && (tag & 7) === 2) {
+      else if (field >= FIRST_COLUMN_FIELD && field <= DEAD_FIELD && (tag & 7) === 2) {
         const length = reader.uint32()
         const width = field === DEAD_FIELD ? 1 : 4
         if (length !== count * width) throw new RangeError(`field ${field} has ${length} bytes for ${count} objects`)

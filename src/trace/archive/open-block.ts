@@ -34,6 +34,15 @@ export interface FramePlace {
 /** The frame that fills a block comes on top of it: it has at most 256 KiB unless one object is larger. */
 const FRAME_BYTES = 256 * 1024
 
+/** Share of a block: parts below it are at most compressed twice, and sealed blocks stay large enough to compress well. */
+const NEARLY_FULL = 0.75
+
+/**
+ * A plain memory copy. `set` on a typed array goes word by word as soon as one side is shared memory, which a
+ * sender's slab is: 2.8 µs instead of 0.2 for an event of 2.9 kB.
+ */
+const copyBytes = Buffer.prototype.copy
+
 /** Gathers frames until the block is full. */
 export class OpenBlock {
   readonly #blockBytes: number
@@ -65,8 +74,17 @@ export class OpenBlock {
     return this.#durableTable > 0
   }
 
+  /** Counted as senders count, columns and objects, so that the frame that makes a commit due also seals its block. */
   get isFull(): boolean {
-    return this.#payloadEnd >= this.#blockBytes || this.#table.pos >= TABLE_BYTES
+    return this.#payloadEnd + this.#table.pos >= this.#blockBytes || this.#table.pos >= TABLE_BYTES
+  }
+
+  /**
+   * Whether a commit seals it: a part of this size would be compressed once now and once more with the little that
+   * follows, which doubles the cost of an event at high rates.
+   */
+  get isNearlyFull(): boolean {
+    return this.#payloadEnd + this.#table.pos >= this.#blockBytes * NEARLY_FULL
   }
 
   /** Takes a frame with at least one event; its bytes are copied. */
@@ -135,7 +153,7 @@ export class OpenBlock {
       larger.set(this.#payload.subarray(0, this.#payloadEnd))
       this.#payload = larger
     }
-    this.#payload.set(payload, this.#payloadEnd)
+    copyBytes.call(payload, this.#payload, this.#payloadEnd, 0, payload.length)
     this.#payloadEnd = end
   }
 }

@@ -34,7 +34,7 @@ describe("a line splitter", () => {
           expect(splitter.pendingBytes).toBe(Buffer.byteLength(rest))
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 

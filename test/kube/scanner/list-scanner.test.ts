@@ -63,7 +63,7 @@ describe("a list scanner", () => {
           remainingItemCount: own.metadata.remainingItemCount,
         })
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     )
   })
 
@@ -92,7 +92,7 @@ describe("a list scanner", () => {
         }
         expect(items.join("").length).toBeLessThanOrEqual(bytes.length)
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
     expect(refused).toBeGreaterThan(50)
   })

@@ -281,7 +281,7 @@ describe("the state of a kind", () => {
 describe("blocks", () => {
   test("below 1 MiB each commit adds a small row, and the full block replaces them all", () => {
     const directory = temporaryDirectory()
-    using archive = opened(directory, { limits: { blockBytes: 2000 } })
+    using archive = opened(directory, { limits: { blockBytes: 3600 } })
     const { writer } = archive
     const sealed = () => rows(directory, "SELECT sealed, first_sequence, last_sequence FROM block ORDER BY 3")
     for (let number = 1; number <= 3; number++) {
@@ -294,16 +294,25 @@ describe("blocks", () => {
       { sealed: 0, first_sequence: 5, last_sequence: 6 },
     ])
     const before = read(directory)
-    writer.append("watcher/Pod", 1, 4, applied(POD, [1, 2, 3], 2))
+    writer.append("watcher/Pod", 1, 4, applied(POD, [1, 2, 3, 4, 5, 6], 2))
     expect(writer.commit().blocks).toBe(1)
-    expect(sealed()).toEqual([{ sealed: 1, first_sequence: 1, last_sequence: 9 }])
+    expect(sealed()).toEqual([{ sealed: 1, first_sequence: 1, last_sequence: 12 }])
     expect(rows(directory, "SELECT * FROM block_kind")).toHaveLength(1)
     expect(read(directory).slice(0, 6)).toEqual(before)
   })
 
+  test("a commit that nearly fills a block seals it instead of storing it once more as a part", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory, { limits: { blockBytes: 3000 } })
+    archive.writer.append("watcher/Pod", 1, 1, applied(POD, [1, 2, 3, 4, 5, 6, 7, 8, 9]))
+    expect(archive.writer.pendingBytes).toBeLessThan(3000)
+    expect(archive.writer.commit()).toMatchObject({ blocks: 1, events: 9 })
+    expect(rows(directory, "SELECT sealed FROM block")).toEqual([{ sealed: 1 }])
+  })
+
   test("at a high rate a commit is whole blocks, without small rows for them", () => {
     const directory = temporaryDirectory()
-    using archive = opened(directory, { limits: { blockBytes: 2000 } })
+    using archive = opened(directory, { limits: { blockBytes: 3000 } })
     const { writer } = archive
     for (let number = 1; number <= 10; number++) {
       writer.append("watcher/Pod", 1, number, applied(POD, [1, 2, 3, 4], number === 1 ? 0 : 4))

@@ -9,16 +9,23 @@ test("20 expired watches of one kind leave another kind's stream alone", { timeo
   const busy = new Workload(sandbox, ["apps/v1.Deployment"], 1)
   const troubled = new Workload(sandbox, ["v1.ConfigMap"], 2)
   try {
-    for (let index = 0; index < 100; index++) troubled.change()
     await recorded.ready()
+    for (let index = 0; index < 100; index++) troubled.change()
+    await recorded.caughtUp()
     const watchesBefore = sandbox.requests.count({ resource: "deployments", verb: "watch" })
     busy.start(500)
     let forced = 0
     while (forced < 20) {
       sandbox.faults.forceExpired("configmaps", 1)
-      sandbox.faults.endWatches("configmaps")
       forced++
-      await until(async () => sandbox.faults.count("expired", "configmaps") >= forced, () => `the ${forced}th 410`, 10_000)
+      await until(
+        async () => {
+          sandbox.faults.endWatches("configmaps")
+          return sandbox.faults.count("expired", "configmaps") >= forced
+        },
+        () => `410 number ${forced}`,
+        10_000
+      )
       await recorded.inState("v1.ConfigMap", "watching")
     }
     busy.stop()

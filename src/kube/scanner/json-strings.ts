@@ -1,0 +1,86 @@
+/**
+ * Strings of JSON, walked over four bytes at a time.
+ *
+ * Strings are two thirds of the bytes of a Kubernetes object. Reading words takes a third less time than reading bytes
+ * and a quarter of the time of a native `indexOf` per string, whose call costs more than the 12 bytes of the usual
+ * string; eight bytes at a time lose again, because most strings are shorter than two such steps (measured on 3.2 kB
+ * Deployment lines). Nothing at or behind `end` decides anything.
+ */
+
+import { skipEscape } from "./json-scalars.ts"
+
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** From the first byte of a string's content to the position behind its closing quote, or -1. */
+export const skipString = (view: DataView, position: number, end: number): number => {
+  const limit = end - 4
+  let at = position
+  for (;;) {
+    if (at > limit) return skipStringTail(view, at, end)
+    // Each term leaves the top bit of a byte set where that byte is a quote, a backslash or below 0x20. A borrow can
+    // only disturb bytes above a true match, and the lowest match is the one taken.
+    const word = view.getInt32(at, true)
+    const quotes = word ^ 0x22222222
+    const backslashes = word ^ 0x5c5c5c5c
+    const found =
+      (((quotes - 0x01010101) & ~quotes) |
+        ((backslashes - 0x01010101) & ~backslashes) |
+        ((word - 0x20202020) & ~word)) &
+      0x80808080
+    if (found === 0) {
+      at += 4
+      continue
+    }
+    at += (31 - Math.clz32(found & -found)) >>> 3
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte !== BACKSLASH) return -1
+    // `\"` is nearly every escape in an API server's answers (keys of managedFields, last-applied-configuration).
+    if (view.getUint8(at + 1) === QUOTE) at += 2
+    else {
+      at = skipEscape(view, at, end)
+      if (at < 0) return -1
+    }
+  }
+}
+
+/** The same for the last bytes before `end`, where a read of four would reach beyond it. */
+const skipStringTail = (view: DataView, position: number, end: number): number => {
+  let at = position
+  while (at < end) {
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte === BACKSLASH) {
+      at = skipEscape(view, at, end)
+      if (at < 0) return -1
+    } else if (byte < 32) return -1
+    else at++
+  }
+  return -1
+}
+
+/** The same for a string whose bytes are its text: -1 also when it has an escape sequence. */
+export const skipPlainString = (view: DataView, position: number, end: number): number => {
+  const limit = end - 4
+  let at = position
+  while (at <= limit) {
+    const word = view.getInt32(at, true)
+    const quotes = word ^ 0x22222222
+    const backslashes = word ^ 0x5c5c5c5c
+    const found =
+      (((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes) | ((word - 0x20202020) & ~word)) &
+      0x80808080
+    if (found !== 0) {
+      at += (31 - Math.clz32(found & -found)) >>> 3
+      return view.getUint8(at) === QUOTE ? at + 1 : -1
+    }
+    at += 4
+  }
+  for (; at < end; at++) {
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte === BACKSLASH || byte < 32) return -1
+  }
+  return -1
+}
