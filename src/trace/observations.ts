@@ -172,6 +172,19 @@ export class Observations {
     return this.#times[index] as number
   }
 
+  /** Time of the last event, µs since the Unix epoch, without the array that `time` makes; 0 without events. */
+  lastTime(): number {
+    if (this.count === 0) return 0
+    let time = this.#timeBase
+    for (let index = 0; index < this.count; index++) time += this.#timeDelta(index)
+    return time
+  }
+
+  /** Time of event 0 likewise. */
+  firstTime(): number {
+    return this.count === 0 ? 0 : this.#timeBase + this.#timeDelta(0)
+  }
+
   /** Low 32 bits of the integer version; 0 when versions are opaque. */
   versionLow(index: number): number {
     return this.#view.getUint32(this.#versions + index * 8, true)
@@ -259,10 +272,14 @@ export class Observations {
   #sumTimes(): Float64Array {
     const times = new Float64Array(this.count)
     for (let index = 0, time = this.#timeBase; index < this.count; index++) {
-      time += this.#view.getUint32(this.#timeDeltas + index * 4, true)
+      time += this.#timeDelta(index)
       times[index] = time
     }
     return times
+  }
+
+  #timeDelta(index: number): number {
+    return this.#view.getUint32(this.#timeDeltas + index * 4, true)
   }
 }
 

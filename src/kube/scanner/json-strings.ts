@@ -69,7 +69,9 @@ export const skipPlainString = (view: DataView, position: number, end: number): 
     const quotes = word ^ 0x22222222
     const backslashes = word ^ 0x5c5c5c5c
     const found =
-      (((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes) | ((word - 0x20202020) & ~word)) &
+      (((quotes - 0x01010101) & ~quotes) |
+        ((backslashes - 0x01010101) & ~backslashes) |
+        ((word - 0x20202020) & ~word)) &
       0x80808080
     if (found !== 0) {
       at += (31 - Math.clz32(found & -found)) >>> 3

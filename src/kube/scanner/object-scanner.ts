@@ -8,10 +8,9 @@
  */
 
 import type { DetectRules } from "./detect-rules.ts"
-import { JsonBytes } from "./json-bytes.ts"
 import { KeptMembers } from "./kept-members.ts"
 import { Capture, compileMemberTrie, type MemberNode } from "./member-trie.ts"
-import type { ScannedObject } from "./scanned-object.ts"
+import { ObjectReport } from "./object-report.ts"
 import { isWhiteSpace } from "./white-space.ts"
 
 export type { ScannedObject } from "./scanned-object.ts"
@@ -23,13 +22,8 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** "true" as a little-endian word. */
-const TRUE = 0x65757274
-
 /** Reused for every object of one kind; its fields are the result, undefined after a false. */
-export class ObjectScanner implements ScannedObject {
-  /** The cursor, shared with the scanner of the line around the object. */
-  readonly json = new JsonBytes()
+export class ObjectScanner extends ObjectReport {
   /** What the rules compiled to, shared with the slow path. */
   readonly root: MemberNode
   private readonly rules: DetectRules
@@ -37,9 +31,9 @@ export class ObjectScanner implements ScannedObject {
   private lenient = false
   private readonly kept = new KeptMembers(this.json)
   private scanNumber = 0
-  private hasMetadata = false
 
   constructor(rules: DetectRules) {
+    super()
     this.rules = rules
     this.root = compileMemberTrie(rules)
   }
@@ -70,7 +64,9 @@ export class ObjectScanner implements ScannedObject {
    * @returns the position behind it, or -1 for "ask the slow path"
    */
   scanAt(position: number): number {
-    this.reset()
+    this.scanNumber = (this.scanNumber + 1) & 0x3fffffff
+    this.forget()
+    this.kept.reset()
     if (this.json.view.getUint8(position) !== OPEN_BRACE) return -1
     const end = this.walkObject(this.root, position + 1)
     if (end < 0 || !this.hasMetadata) return -1

@@ -194,8 +194,8 @@ export class ArchiveWriter {
     const firstSequence = this.#nextSequence
     this.#nextSequence += events.count
     const floor = before?.lastEventTime ?? 0
-    const firstTime = events.count > 0 ? events.time(0) : 0
-    const lastTime = events.count > 0 ? Math.max(floor, events.time(events.count - 1)) : 0
+    const firstTime = events.firstTime()
+    const lastTime = Math.max(floor, events.lastTime())
     if (events.count > 0) {
       const timeFloor = firstTime < floor ? floor : 0
       this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
