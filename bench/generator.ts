@@ -1,109 +1,166 @@
 /**
- * A process that is an API server as fast as one can be read: lists 1,000 objects a kind, then sends pre-rendered changes
- * of Deployments on every watch of them, for as long as the reader takes them.
+ * A process that is an API server as fast as one can be read: lists and streams its objects, and sends changes of
+ * Deployments on every watch of them, as many as it was told and as fast as the reader takes them.
  *
- * Spawned by the scenarios; prints its port, then one JSON line whenever a stream has sent everything. Arguments as one
- * JSON object: {"events": number, "listed": number, "kinds": number}. Ends when its standard input closes.
+ * Spawned by generator-process.ts, with {@link GeneratorOptions} as a JSON argument. Standard input takes lines
+ * `{"changes": n}`: n more changes on every watch of Deployments, present and future. Standard output has lines
+ * `{"port"}` at the start and `{"sent", "atMs"}` when a watch has had all. Ends when its standard input closes.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { benchKinds, type BenchKind, type EventFrame, firstVersion, renderFrames, renderObject, renumber } from "./event-frames.ts"
+import { createInterface } from "node:readline"
+import { type BenchKind, baseKinds, deployments, furtherKinds, groupPathOf, pathOf } from "./bench-kinds.ts"
+import { renderFrames } from "./event-frames.ts"
+import { renderObjects } from "./listing.ts"
+import { firstVersion, type ObjectTemplate } from "./object-template.ts"
 
-interface GeneratorOptions {
-  /** Changes sent on each watch of Deployments. */
-  readonly events: number
-  /** Objects of each kind in a list. */
-  readonly listed: number
+export interface GeneratorOptions {
+  /** Objects of each kind by its name, such as `{"Pod": 100000}`; default 1,000 of the base kinds, 10 of further ones. */
+  readonly listed?: Readonly<Record<string, number>>
+  /** Custom resources on top of the three base kinds. Default 0. */
+  readonly furtherKinds?: number
+  /** False: `sendInitialEvents` is answered with 422, as a server before 1.32 does, and readers page. Default true. */
+  readonly isStreamingListKnown?: boolean
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as GeneratorOptions
-const startVersion = firstVersion + options.listed
+const kinds = [...baseKinds, ...furtherKinds(options.furtherKinds ?? 0)]
 
-const listVersion = (kind: BenchKind): string => JSON.stringify({ kind: kind.kind, apiVersion: kind.apiVersion, metadata: { resourceVersion: String(startVersion), annotations: { "k8s.io/initial-events-end": "true" } } })
+/** Version of every list. Objects have lower ones, changes higher ones. */
+const listVersion = firstVersion + 1_000_000
 
-const resources = new Map<string, unknown>([
-  ["/apis/apps/v1", resourceList("apps/v1", ["Deployment", "ReplicaSet"])],
-  ["/api/v1", resourceList("v1", ["Pod"])]
-])
+/** Changes that every watch of Deployments is to have had. */
+let goal = 0
+const waiting = new Set<() => void>()
 
-function resourceList(groupVersion: string, kinds: ReadonlyArray<string>): unknown {
-  return {
-    kind: "APIResourceList",
-    groupVersion,
-    resources: benchKinds
-      .filter((each) => kinds.includes(each.kind))
-      .map((each) => ({ name: each.plural, singularName: "", namespaced: true, kind: each.kind, verbs: ["get", "list", "watch"] }))
-  }
-}
+const countOf = (kind: BenchKind): number => options.listed?.[kind.kind] ?? (baseKinds.includes(kind) ? 1000 : 10)
+
+const resourceLists = new Map<string, unknown>(
+  [...new Set(kinds.map(groupPathOf))].map((path) => {
+    const ofGroup = kinds.filter((kind) => groupPathOf(kind) === path)
+    const resources = ofGroup.map(({ plural, kind }) => ({
+      name: plural,
+      singularName: "",
+      namespaced: true,
+      kind,
+      verbs: ["get", "list", "watch"],
+    }))
+    return [path, { kind: "APIResourceList", groupVersion: ofGroup[0]?.apiVersion, resources }]
+  }),
+)
 
 const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const url = new URL(request.url ?? "/", "http://bench")
-  const kind = benchKinds.find((each) => each.path === url.pathname)
-  if (kind !== undefined && url.searchParams.get("watch") !== null) return watch(kind, url, response)
-  if (kind !== undefined) return list(kind, url, response)
-  const document = resources.get(url.pathname)
-  response.writeHead(document === undefined ? 404 : 200, { "Content-Type": "application/json" })
-  response.end(JSON.stringify(document ?? { kind: "Status", status: "Failure", reason: "NotFound", code: 404 }))
+  const kind = kinds.find((each) => pathOf(each) === url.pathname)
+  if (kind === undefined) {
+    const document = resourceLists.get(url.pathname)
+    if (document === undefined) return refuse(response, 404, "NotFound", `${url.pathname} is not served`)
+    response.writeHead(200, json).end(JSON.stringify(document))
+  } else if (url.searchParams.get("watch") === null) await list(kind, url.searchParams, response)
+  else await watch(kind, url.searchParams, response)
 }
 
-const list = async (kind: BenchKind, url: URL, response: ServerResponse): Promise<void> => {
-  const limit = Number(url.searchParams.get("limit") ?? options.listed)
-  const from = Number(url.searchParams.get("continue") ?? 0)
-  const until = Math.min(options.listed, from + limit)
-  response.writeHead(200, { "Content-Type": "application/json" })
-  const next = until < options.listed ? `,"continue":"${until}"` : ""
-  response.write(`{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":{"resourceVersion":"${startVersion}"${next}},"items":[`)
-  for (let index = from; index < until; index++) {
-    const item = renderObject(kind, index, firstVersion + index)
-    if (!response.write(index === from ? item : `,${item}`)) await once(response, "drain")
+const json = { "Content-Type": "application/json" }
+
+const refuse = (response: ServerResponse, code: number, reason: string, message: string): void => {
+  response.writeHead(code, json)
+  response.end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason, message, code }))
+}
+
+/** Resolves false when the reader is gone. */
+const send = async (response: ServerResponse, piece: Buffer | string): Promise<boolean> => {
+  if (response.destroyed) return false
+  if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")])
+  return !response.destroyed
+}
+
+const list = async (kind: BenchKind, query: URLSearchParams, response: ServerResponse): Promise<void> => {
+  const count = countOf(kind)
+  const from = Number(query.get("continue") ?? 0)
+  const until = Math.min(count, from + Number(query.get("limit") ?? count))
+  const metadata = { resourceVersion: String(listVersion), ...(until < count && { continue: String(until) }) }
+  response.writeHead(200, json)
+  await send(
+    response,
+    `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
+  )
+  for (const piece of renderObjects(kind, from, until, { before: "", between: ",", after: "" })) {
+    if (!(await send(response, piece))) return
   }
   response.end("]}")
 }
 
-const watch = async (kind: BenchKind, url: URL, response: ServerResponse): Promise<void> => {
-  response.writeHead(200, { "Content-Type": "application/json", "Transfer-Encoding": "chunked" })
+const watch = async (kind: BenchKind, query: URLSearchParams, response: ServerResponse): Promise<void> => {
+  const isStreamingList = query.get("sendInitialEvents") === "true"
+  if (isStreamingList && options.isStreamingListKnown === false) {
+    return refuse(response, 422, "Invalid", "sendInitialEvents: Forbidden: it is forbidden for this server")
+  }
+  response.writeHead(200, { ...json, "Transfer-Encoding": "chunked" })
   response.flushHeaders()
   const socket = response.socket as Socket
-  if (url.searchParams.get("sendInitialEvents") === "true") {
-    for (let index = 0; index < options.listed; index++) {
-      const line = `{"type":"ADDED","object":${renderObject(kind, index, firstVersion + index)}}\n`
-      if (!response.write(line)) await once(response, "drain")
-    }
-    response.write(`{"type":"BOOKMARK","object":${listVersion(kind)}}\n`)
+  if (isStreamingList) {
+    const affixes = { before: '{"type":"ADDED","object":', between: "", after: "}\n" }
+    for (const piece of renderObjects(kind, 0, countOf(kind), affixes)) if (!(await send(response, piece))) return
+    await send(response, `{"type":"BOOKMARK","object":${JSON.stringify(initialEventsEnd(kind))}}\n`)
   }
-  const asked = Number(url.searchParams.get("resourceVersion") ?? startVersion)
-  if (kind.kind === "Deployment") await send(socket, Math.max(startVersion, asked) + 1)
+  const asked = Number(query.get("resourceVersion") ?? listVersion)
+  if (kind === deployments) await sendChanges(socket, Math.max(0, asked - listVersion))
 }
+
+const initialEventsEnd = ({ kind, apiVersion }: BenchKind) => ({
+  kind,
+  apiVersion,
+  metadata: { resourceVersion: String(listVersion), annotations: { "k8s.io/initial-events-end": "true" } },
+})
 
 /**
- * The changes after `version`; what a resumed watch has had already is not sent again. One write per event, because the
- * API server flushes each event by itself.
+ * The changes after the first `had`, for as long as there are more to send: what a resumed watch has had is not sent
+ * again. One write per event, because the API server flushes each event by itself.
  */
-const send = async (socket: Socket, version: number): Promise<void> => {
-  const frames = renderFrames(benchKinds[0] as BenchKind, Math.max(100, Math.min(1000, options.listed)))
-  const last = startVersion + options.events
+const sendChanges = async (socket: Socket, had: number): Promise<void> => {
+  const frames = renderFrames(deployments, Math.max(100, Math.min(1000, countOf(deployments))))
   let wake: () => void = () => undefined
-  socket.on("drain", () => wake())
-  socket.on("close", () => wake())
-  socket.on("error", () => wake())
-  for (let next = version, at = 0; next <= last && !socket.destroyed; next++, at = at + 1 === frames.length ? 0 : at + 1) {
-    const frame = frames[at] as EventFrame
-    // Reused after a whole round: the socket holds at most its high-water mark, far less than a round's bytes.
-    renumber(frame, next)
-    if (socket.write(frame.bytes)) continue
-    await new Promise<void>((resolve) => {
+  const wakeUp = (): void => wake()
+  for (const event of ["drain", "close", "error"]) socket.on(event, wakeUp)
+  waiting.add(wakeUp)
+  const untilWoken = (): Promise<void> =>
+    new Promise((resolve) => {
       wake = resolve
     })
+  for (let sent = had; !socket.destroyed; ) {
+    // Reused after a whole round: the socket holds at most its high-water mark, far less than a round's bytes.
+    for (let isFull = false; sent < goal && !isFull && !socket.destroyed; ) {
+      const frame = frames[sent % frames.length] as ObjectTemplate
+      sent++
+      frame.number("version", listVersion + sent)
+      frame.number("change", sent)
+      isFull = !socket.write(frame.bytes)
+      if (sent === goal) say({ sent, atMs: Date.now() })
+    }
+    await untilWoken()
   }
-  if (!socket.destroyed) process.stdout.write(`${JSON.stringify({ sent: options.events, atMs: Date.now() })}\n`)
+  waiting.delete(wakeUp)
 }
 
-const server = createServer((request, response) => void answer(request, response))
+const say = (line: object): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+const server = createServer((request, response) => {
+  answer(request, response).catch((cause: unknown) => {
+    process.stderr.write(`generator: ${String(cause)}\n`)
+    process.exit(1)
+  })
+})
 server.requestTimeout = 0
 server.listen(0, "127.0.0.1", () => {
   const address = server.address()
-  process.stdout.write(`${JSON.stringify({ port: typeof address === "object" ? address?.port : 0 })}\n`)
+  say({ port: typeof address === "object" ? address?.port : 0 })
 })
-process.stdin.resume()
-process.stdin.on("end", () => process.exit(0))
+createInterface(process.stdin)
+  .on("line", (line) => {
+    goal += (JSON.parse(line) as { changes: number }).changes
+    for (const wakeUp of waiting) wakeUp()
+  })
+  .on("close", () => process.exit(0))

@@ -50,6 +50,8 @@ export type HostEvent =
 export interface ActorMetrics {
   /** Bytes of the thread's JavaScript heap in use. */
   readonly heapUsedBytes: number
+  /** Bytes outside the heap that its objects hold: buffers, compression contexts. Shared memory is not among them. */
+  readonly externalBytes: number
   readonly outboxes: Readonly<Record<string, OutboxMetrics>>
   readonly inboxes: Readonly<Record<string, InboxMetrics>>
 }
@@ -206,7 +208,8 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
     for (const [mailbox, outbox] of this.#outboxes) outboxes[mailbox] = outbox.metrics()
     const inboxes: Record<string, InboxMetrics> = {}
     for (const [mailbox, inbox] of this.#inboxes) inboxes[mailbox] = inbox.metrics()
-    return { heapUsedBytes: process.memoryUsage().heapUsed, outboxes, inboxes }
+    const { heapUsed, external } = process.memoryUsage()
+    return { heapUsedBytes: heapUsed, externalBytes: external, outboxes, inboxes }
   }
 
   async #stop(drainMs: number): Promise<void> {

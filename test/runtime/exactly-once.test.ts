@@ -73,7 +73,7 @@ describe("exactly once", () => {
     let kills = 0
     let sourceKilledWithFramesInFlight = 0
     // Each kill comes some random count of numbers after the victims of the one before run again.
-    let due = Math.floor(random() * 2000)
+    let due = Math.floor(random() * 3000)
     const killWhenDue = async (): Promise<void> => {
       const next = plan[kills]
       if (next === undefined || committed < due) return
@@ -82,7 +82,7 @@ describe("exactly once", () => {
       if (next.victims.includes(source) && lastWords.unacknowledgedFrames > 0) sourceKilledWithFramesInFlight++
       await Promise.all(next.victims.map((victim) => victim.kill()))
       await Promise.all(next.victims.map((victim) => Effect.runPromise(victim.running())))
-      due = committed + Math.floor(random() * 2000)
+      due = committed + Math.floor(random() * 3000)
     }
 
     await finished.promise

@@ -142,7 +142,7 @@ export class ArchiveWriter {
     this.#database = database
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
-    this.metadata = new Metadata(database)
+    this.metadata = new Metadata(database, directory)
     this.#senders = new SenderLedger(database)
     this.#kinds = new KindTable(database)
     this.#rows = new BlockRows(database)

@@ -1,6 +1,7 @@
 /** Few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system) and whatever its owner adds. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { toArchiveError } from "./archive-errors.ts"
 
 /** Reads what is stored; answers `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
@@ -13,10 +14,12 @@ export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string
 
 /** The writer's view: every `set` is stored before it returns. */
 export class Metadata {
+  readonly #directory: string
   readonly #values: Map<string, string>
   readonly #save: StatementSync
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, directory: string) {
+    this.#directory = directory
     this.#values = new Map(readMetadata(database))
     this.#save = database.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
   }
@@ -25,9 +28,14 @@ export class Metadata {
     return this.#values.get(key)
   }
 
+  /** @throws DiskFullError, ArchiveIoError: then the value is as before. */
   set(key: string, value: string): void {
     if (this.#values.get(key) === value) return
-    this.#save.run(key, value)
+    try {
+      this.#save.run(key, value)
+    } catch (error) {
+      throw toArchiveError(this.#directory, "metadata", error)
+    }
     this.#values.set(key, value)
   }
 }

@@ -59,7 +59,10 @@ export class ObjectNames {
     const names = this.#rows(kind, number, number + count)
     const name = names[0]
     if (name?.number !== number) {
-      throw new CorruptArchiveError({ directory: this.#directory, reason: `object ${number} of kind ${kind} has no row` })
+      throw new CorruptArchiveError({
+        directory: this.#directory,
+        reason: `object ${number} of kind ${kind} has no row`,
+      })
     }
     this.#nextInRun = key + count
     for (const each of names) this.#keep(key - number + each.number, each)

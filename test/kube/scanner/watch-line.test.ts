@@ -105,6 +105,15 @@ describe("a watch line", () => {
     }
   })
 
+  test("is one JSON text and nothing more", () => {
+    const text = '{"type":"ADDED","object":{"metadata":{"name":"a"}}}'
+    expect(scan(text)).toBe(true)
+    for (const more of ["}", text, ",{}", "{}", ',"a":1}', "x}"]) {
+      expect(scan(text + more)).toBe(false)
+      expect(slowly(text + more)).toMatchObject({ reason: expect.stringMatching(/^not JSON: /) })
+    }
+  })
+
   test.each([
     ['{"type":"ADDED"}', "a watch event without an object"],
     ['{"type":"ADDED","object":null}', "a watch event without an object"],

@@ -8,6 +8,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ActorBody, ActorDefinition } from "../../../src/runtime/actor.ts"
+import type { Timer } from "../../../src/runtime/clock.ts"
 
 export interface CounterConfig {
   readonly last: number
@@ -72,6 +73,9 @@ export interface SinkReport {
   readonly fencedFrames: number
 }
 
+/** ms without a frame after which the sink acknowledges what it has. */
+const quietMs = 20
+
 const control = {
   committed: { payload: Schema.Void, success: Schema.Number, error: Schema.Never },
 }
@@ -91,7 +95,7 @@ export const sinkBody: ActorBody<SinkConfig, typeof control, SinkReport> = (cont
     const resume = context.outbox("resume")
     const acknowledge = (sender: string): void => inbox.acknowledge(sender, lastLife, lastNumber)
     let unacknowledged = 0
-    let idle: NodeJS.Immediate | undefined
+    let quiet: Timer | undefined
     const inbox = context.inbox("numbers", {
       attached(_sender, incarnation) {
         resume.send(writeNumbers([incarnation, committed]))
@@ -110,9 +114,10 @@ export const sinkBody: ActorBody<SinkConfig, typeof control, SinkReport> = (cont
           unacknowledged = 0
           acknowledge(sender)
         }
-        // The last few frames of a sender are acknowledged when no more come.
-        if (idle !== undefined) clearImmediate(idle)
-        idle = setImmediate(() => acknowledge(sender))
+        // The last few frames are acknowledged when no more come for a while: until then a kill leaves some of them
+        // committed and not acknowledged.
+        quiet?.cancel()
+        quiet = context.clock.after(quietMs, () => acknowledge(sender))
       },
     })
     return { committed: () => Effect.sync(() => committed) }

@@ -4,7 +4,8 @@
  *   node child-writer.ts hold <directory>                 takes the directory and keeps it
  *   node child-writer.ts record <directory> <last version> goes on recording where the recording ends
  *
- * Recording writes one line per commit that returned: the version up to which everything was acknowledged.
+ * Recording writes one line per commit that returned: the version up to which everything was acknowledged. A commit that fails is
+ * the last line and the end.
  */
 
 import { writeSync } from "node:fs"
@@ -41,7 +42,14 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
       const frame = encodeFrame({ gvk: "v1.Pod", events, newObjects, completeThrough: String(version) })
       if (writer.append("watcher", incarnation, ++frameNumber, frame) !== "appended") throw new Error("not appended")
     }
-    writer.commit()
+    try {
+      writer.commit()
+    } catch (error) {
+      say(
+        `${error instanceof Error ? error.name : error} with ${writer.pendingBytes > 0 ? "frames" : "nothing"} pending`,
+      )
+      process.exit(1)
+    }
     say(String(version))
   }
 }

@@ -70,6 +70,23 @@ test("a writer killed in the middle of its commits loses nothing acknowledged an
   writer.close()
 })
 
+test("a disk that refuses a write fails the commit by name and leaves everything acknowledged", {
+  timeout: 60_000,
+}, async () => {
+  const directory = temporaryDirectory()
+  // Files may not grow beyond 512 kB: the system answers EFBIG, SQLite an input/output error.
+  const limited = `ulimit -f 1024; exec "$0" "$@"`
+  const child = spawn("sh", ["-c", limited, process.execPath, CHILD, "record", directory, "30000"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  const lines: Array<string> = []
+  for await (const line of linesOf(child)) lines.push(line)
+  expect(lines.pop()).toBe("ArchiveIoError with frames pending")
+  const acknowledged = Number(lines.at(-1))
+  expect(acknowledged).toBeGreaterThan(100)
+  expect(versionsIn(directory)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1))
+})
+
 test("a directory in use names host, process and start; the kernel frees it when that process is killed", {
   timeout: 60_000,
 }, async () => {

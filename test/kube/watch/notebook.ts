@@ -1,0 +1,141 @@
+import type { ResourceVersion } from "../../../src/kube/resource-version.ts"
+import type { ScannedObject } from "../../../src/kube/scanner/scanned-object.ts"
+import type { KindState, ListReason } from "../../../src/kube/watch/protocol.ts"
+import type { ObservedAction, WatchSink } from "../../../src/kube/watch/sink.ts"
+
+/** One object as a session reported it. */
+export interface Observed {
+  readonly action: "applied" | "deleted"
+  readonly fromList: boolean
+  readonly version: string
+  readonly uid: string
+  readonly name: string
+  readonly json: string
+}
+
+/** What a session says besides objects, as `what detail`. */
+export type Remark = `${
+  | "list started"
+  | "list completed"
+  | "complete through"
+  | "epoch"
+  | "cluster"
+  | "alarm"
+  | "state"
+  | "credentials"} ${string}`
+
+/** Writes down everything a session tells its sink. Writable until a test says otherwise. */
+export class Notebook implements WatchSink {
+  readonly objects: Observed[] = []
+  readonly remarks: Remark[] = []
+  /** Both, in the order they came: objects as `action name@version`. */
+  readonly story: string[] = []
+  isWritable = true
+  /** Network reads told so far, and objects since the last one. */
+  reads = 0
+  unfinished = 0
+  /** Called after each object; may change {@link isWritable}. */
+  onObserved: (() => void) | undefined
+
+  observed(
+    action: ObservedAction,
+    fromList: boolean,
+    version: ResourceVersion | string,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    object: ScannedObject,
+  ): void {
+    const text = (from: number, until: number): string => bytes.toString("utf8", from, until)
+    const observed: Observed = {
+      action: action === 2 ? "deleted" : "applied",
+      fromList,
+      version: String(version),
+      uid: text(object.uidStart, object.uidEnd),
+      name: text(object.nameStart, object.nameEnd),
+      json: text(start, end),
+    }
+    this.objects.push(observed)
+    this.story.push(`${observed.action} ${observed.name}@${observed.version}`)
+    this.unfinished++
+    this.onObserved?.()
+  }
+
+  readDone(): void {
+    this.reads++
+    this.unfinished = 0
+  }
+
+  listStarted(reason: ListReason): void {
+    this.#note(`list started ${reason}`)
+  }
+
+  listCompleted(version: string): void {
+    this.#note(`list completed ${version}`)
+  }
+
+  progressed(version: string): void {
+    this.#note(`complete through ${version}`)
+  }
+
+  epochStarted(detail: string): void {
+    this.#note(`epoch ${detail}`)
+  }
+
+  clusterIdentified(uid: string): void {
+    this.#note(`cluster ${uid}`)
+  }
+
+  stateChanged(state: KindState, detail: string): void {
+    this.#note(`state ${state}: ${detail}`)
+  }
+
+  alarm(detail: string): void {
+    this.#note(`alarm ${detail}`)
+  }
+
+  unauthorized(): void {
+    this.#note("credentials refused")
+  }
+
+  /** Objects that came as events, as `action name@version`. */
+  get events(): ReadonlyArray<string> {
+    return this.objects.flatMap(({ fromList, action, name, version }) => (fromList ? [] : [`${action} ${name}@${version}`]))
+  }
+
+  /** The details of all remarks of one sort. */
+  of(what: string): ReadonlyArray<string> {
+    return this.remarks.flatMap((remark) => (remark.startsWith(`${what} `) ? [remark.slice(what.length + 1)] : []))
+  }
+
+  /** The state told last, without its detail. */
+  get state(): string {
+    return this.of("state").at(-1)?.split(":", 1)[0] ?? ""
+  }
+
+  /** Names alive, if objects and complete lists are believed as a recorder would. */
+  get alive(): ReadonlyArray<string> {
+    const alive = new Map<string, string>()
+    let list: Set<string> | undefined
+    const objects = this.objects.values()
+    for (const line of this.story) {
+      if (line.startsWith("list started")) list = new Set()
+      else if (line.startsWith("list completed")) {
+        for (const uid of alive.keys()) if (list?.has(uid) === false) alive.delete(uid)
+        list = undefined
+      } else if (/^(applied|deleted) /.test(line)) {
+        const object = objects.next().value
+        if (object === undefined) break
+        list?.add(object.uid)
+        if (object.action === "deleted") alive.delete(object.uid)
+        else alive.set(object.uid, object.name)
+      }
+    }
+    return [...alive.values()].sort()
+  }
+
+  #note(remark: Remark): void {
+    this.remarks.push(remark)
+    this.story.push(remark)
+  }
+}

@@ -1,0 +1,193 @@
+/** Rules 1 and 2 of the watch protocol notes: what is asked for, and how lists are made. */
+import { afterEach, describe, expect, test } from "vitest"
+import { Watched, type WatchedOptions } from "./watched-sandbox.ts"
+
+const opened: Watched[] = []
+const start = async (options?: WatchedOptions): Promise<Watched> => {
+  const watched = await Watched.start(options)
+  opened.push(watched)
+  return watched
+}
+const watching = async (options?: WatchedOptions): Promise<Watched> => {
+  const watched = await start(options)
+  await watched.isWatching()
+  return watched
+}
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((watched) => watched.close()))
+})
+
+const put = (names: ReadonlyArray<string>): Required<Pick<WatchedOptions, "before">> => ({
+  before: (sandbox) => {
+    for (const name of names) sandbox.put("v1.ConfigMap", { metadata: { name }, data: { padding: "x".repeat(100) } })
+  },
+})
+const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, index) => `object-${index}`)
+const initial = { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: "true" }
+
+describe("rule 1", () => {
+  test("rule 1: from discovery to the watch in one go, and then nothing but the watch", async () => {
+    const watched = await watching(put(["a", "b"]))
+    expect(watched.notebook.story.filter((line) => !line.startsWith("cluster"))).toEqual([
+      "state listing: first list",
+      "list started first",
+      "applied b@1004",
+      "applied a@1003",
+      "list completed 1004",
+      "state watching: from version 1004",
+    ])
+    const change = watched.put("a")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${change}`])
+    expect(watched.queries("watch")).toHaveLength(1)
+    expect(watched.queries("list")).toEqual([])
+  })
+
+  test("rule 1: failures in a row are answered with client-go's back-off, and 2 minutes of quiet forget them", async () => {
+    const watched = await start({ before: (sandbox) => sandbox.faults.respond("configmaps", 500, { times: 8 }) })
+    const waits: number[] = []
+    for (let failure = 0; failure < 8; failure++) {
+      await watched.sees(() => watched.sandbox.faults.count("answered", "configmaps") === failure + 1)
+      waits.push(await watched.passes())
+    }
+    expect(waits).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000])
+    await watched.isWatching()
+    watched.sandbox.faults.respond("configmaps", 503, { times: 1 })
+    watched.sandbox.faults.dropConnections()
+    expect(await watched.passes()).toBe(800)
+    await watched.isWatching()
+  })
+
+  test("rule 1: jitter doubles the wait at most", async () => {
+    const watched = await start({
+      random: () => 0.999,
+      before: (sandbox) => sandbox.faults.respond("discovery", 503, { times: 1 }),
+    })
+    expect(await watched.passes()).toBeCloseTo(1599.2)
+    await watched.isWatching()
+  })
+})
+
+describe("rule 2", () => {
+  test("rule 2: asks for the streaming list, whatever the server, and goes on with the same stream", async () => {
+    const watched = await watching({ ...put(["a"]), labelSelector: "x!=y", fieldSelector: "metadata.name!=b" })
+    const [query, ...others] = watched.queries("watch")
+    expect(others).toEqual([])
+    expect(Object.fromEntries(query ?? [])).toEqual({
+      watch: "1",
+      ...initial,
+      timeoutSeconds: "300",
+      labelSelector: "x!=y",
+      fieldSelector: "metadata.name!=b",
+    })
+    watched.put("b")
+    const change = watched.put("c")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${change}`])
+  })
+
+  test("rule 2: a 422 naming sendInitialEvents leads to pages, and is remembered", async () => {
+    const watched = await watching({ ...put(numbered(1001)), sandbox: { streamingList: "rejected" } })
+    expect(watched.notebook.objects).toHaveLength(1001)
+    const [first, second, third, ...others] = watched.queries("list")
+    expect(Object.fromEntries(first ?? [])).toEqual({ limit: "500" })
+    expect([...(second?.keys() ?? [])]).toEqual(["limit", "continue"])
+    expect([...(third?.keys() ?? [])]).toEqual(["limit", "continue"])
+    expect(others).toEqual([])
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    await watched.isWatching()
+    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
+    expect(watched.queries("list")).toHaveLength(6)
+  })
+
+  test("rule 2: a server that ignores sendInitialEvents is given up after 30 s without an event, and paged from then on", async () => {
+    const watched = await start({ ...put(["a", "b"]), sandbox: { streamingList: "unknown" } })
+    await watched.sees(() => watched.notebook.objects.length === 2)
+    watched.clock.advance(29_000)
+    expect(watched.session.phase.tag).toBe("streaming-list")
+    watched.clock.advance(10_000)
+    await watched.isWatching()
+    expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
+    expect(watched.notebook.alive).toEqual(["a", "b"])
+  })
+
+  test("rule 2: a busy server that ignores sendInitialEvents, and is never silent, is paged when it ends the stream", async () => {
+    const watched = await start({ ...put(["a"]), sandbox: { streamingList: "unknown" } })
+    for (let seconds = 0; seconds < 300; seconds += 10) {
+      const seen = watched.notebook.objects.length
+      watched.put("a", { seconds: String(seconds) })
+      await watched.sees(() => watched.notebook.objects.length > seen)
+      watched.clock.advance(10_000)
+    }
+    if (watched.session.phase.tag === "backing-off") await watched.passes()
+    await watched.sees(() => watched.notebook.of("list completed").length === 1)
+    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
+  })
+
+  test("rule 2: items of a list are handed over before the response has ended", async () => {
+    const watched = await start({
+      ...put(numbered(400)),
+      sandbox: { streamingList: "rejected" },
+      sink: (notebook) => {
+        notebook.onObserved = () => {
+          notebook.isWritable = false
+        }
+        return notebook
+      },
+    })
+    const { notebook, session } = watched
+    await watched.sees(() => notebook.objects.length > 0)
+    const early = notebook.objects.length
+    expect(early).toBeLessThan(400)
+    expect(notebook.of("list completed")).toEqual([])
+    notebook.onObserved = undefined
+    notebook.isWritable = true
+    session.resume()
+    await watched.isWatching()
+    expect(new Set(notebook.objects.map(({ name }) => name))).toEqual(new Set(numbered(400)))
+    expect(notebook.objects).toHaveLength(400)
+  })
+
+  test("rule 2: a continue token that expires starts the list again, from the latest state", async () => {
+    const watched = await start({
+      ...put(numbered(30)),
+      sandbox: { streamingList: "rejected", historyLimit: 5 },
+      policy: { pageSize: 10 },
+      sink: (notebook) => {
+        notebook.onObserved = () => {
+          if (notebook.objects.length !== 10) return
+          for (let change = 0; change < 10; change++) watched.put(`object-${change}`)
+        }
+        return notebook
+      },
+    })
+    expect(await watched.passes()).toBe(800)
+    await watched.isWatching()
+    const pages = watched.requests("list")
+    expect(pages.map(({ status }) => status)).toEqual([200, 410, 200, 200, 200])
+    expect(pages.map(({ query }) => query.includes("continue="))).toEqual([false, true, false, true, true])
+    expect(watched.notebook.of("list started")).toEqual(["first", "first"])
+    expect(watched.notebook.of("list completed")).toEqual([watched.sandbox.resourceVersion])
+    expect(watched.notebook.alive).toEqual([...numbered(30)].sort())
+  })
+
+  test("rule 2: pages and refusals leave nothing behind", async () => {
+    const watched = await start({
+      ...put(numbered(50)),
+      sandbox: { streamingList: "rejected" },
+      policy: { pageSize: 5 },
+      before: (sandbox) => {
+        put(numbered(50)).before(sandbox)
+        sandbox.faults.respond("configmaps", 500, { times: 3 })
+      },
+    })
+    for (let failure = 0; failure < 3; failure++) await watched.passes()
+    await watched.isWatching()
+    // The watch's own: the look at its bytes, its successor, and the server's end of it.
+    expect(watched.clock.pending).toBe(3)
+  })
+})

@@ -1,0 +1,161 @@
+/**
+ * A sandbox and one watch session on it, over real HTTP, both on one clock that moves when told to. Nothing here waits
+ * for time to pass; `sees` turns the event loop until the sockets have done their work.
+ */
+import { expect } from "vitest"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
+import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/policy.ts"
+import { WatchSession } from "../../../src/kube/watch/session.ts"
+import type { WatchSink } from "../../../src/kube/watch/sink.ts"
+import { type RequestEntry, Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
+import { Notebook } from "./notebook.ts"
+
+/** Turns of the event loop; both ends live in this process, so what comes at all comes within some hundred. */
+const patience = 300_000
+
+const configMap = { group: "", version: "v1", kind: "ConfigMap" }
+
+export interface WatchedOptions {
+  readonly sandbox?: SandboxOptions
+  readonly gvk?: { readonly group: string; readonly version: string; readonly kind: string }
+  readonly policy?: Partial<WatchPolicy>
+  readonly resumeVersion?: string
+  readonly clusterUid?: string
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+  /** In [0, 1); default 0, so that every wait is the shortest. */
+  readonly random?: () => number
+  /** Runs before the session starts. */
+  readonly before?: (sandbox: Sandbox) => unknown
+  /** Instead of the notebook. */
+  readonly sink?: (notebook: Notebook, clock: ManualClock) => WatchSink
+}
+
+export class Watched {
+  readonly sandbox: Sandbox
+  readonly clock: ManualClock
+  readonly notebook: Notebook
+  readonly session: WatchSession
+  readonly client: HttpClient
+  readonly plural: string
+
+  private constructor(sandbox: Sandbox, clock: ManualClock, notebook: Notebook, options: WatchedOptions) {
+    const gvk = options.gvk ?? configMap
+    this.sandbox = sandbox
+    this.clock = clock
+    this.notebook = notebook
+    this.plural = `${gvk.kind.toLowerCase()}s`
+    this.client = new HttpClient(sandbox.endpoint, { userAgent: "kubereel/test" })
+    this.session = new WatchSession({
+      transport: this.client,
+      enquiries: new HttpEnquiries(this.client, gvk, options.namespace),
+      sink: options.sink?.(notebook, clock) ?? notebook,
+      clock,
+      random: options.random ?? (() => 0),
+      policy: { ...defaultWatchPolicy, ...options.policy },
+      rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
+      labelSelector: options.labelSelector,
+      fieldSelector: options.fieldSelector,
+      resumeVersion: options.resumeVersion,
+      clusterUid: options.clusterUid,
+    })
+  }
+
+  static async start(options: WatchedOptions = {}): Promise<Watched> {
+    const clock = new ManualClock()
+    const sandbox = await Sandbox.start({ clock, bookmarkInterval: 0, ...options.sandbox })
+    await options.before?.(sandbox)
+    const watched = new Watched(sandbox, clock, new Notebook(), options)
+    watched.session.start()
+    return watched
+  }
+
+  /** As {@link start}, and waits for the first list and the watch after it. */
+  static async watching(options: WatchedOptions = {}): Promise<Watched> {
+    const watched = await Watched.start(options)
+    await watched.isWatching()
+    return watched
+  }
+
+  /** The watch is open at both ends. */
+  isWatching(): Promise<void> {
+    return this.sees(() => this.session.phase.tag === "watching" && this.sandbox.watchCount(this.plural) > 0)
+  }
+
+  /** Creates or changes a ConfigMap; answers `name@version`. */
+  put(name: string, data: Record<string, string> = {}): string {
+    const { metadata } = this.sandbox.put("v1.ConfigMap", { metadata: { name }, data })
+    return `${name}@${metadata.resourceVersion}`
+  }
+
+  delete(name: string): string {
+    return `${name}@${this.sandbox.delete("v1.ConfigMap", "default", name).metadata.resourceVersion}`
+  }
+
+  /** Waits until the version of the newest change has been delivered. */
+  caughtUp(): Promise<void> {
+    const newest = this.sandbox.ledger.of("v1.ConfigMap").at(-1)?.resourceVersion ?? "0"
+    return this.sees(() => BigInt(this.session.delivered ?? "0") >= BigInt(newest))
+  }
+
+  /** A bookmark for every open watch; waits until `count` of them have arrived. */
+  async bookmark(count = 1): Promise<void> {
+    const before = this.session.statistics.bookmarks
+    this.sandbox.bookmarkNow()
+    await this.sees(() => this.session.statistics.bookmarks >= before + count)
+  }
+
+  /** Waits until the machine has nothing to do but wait; answers ms until its timer. */
+  async waits(): Promise<number> {
+    const { session, clock } = this
+    await this.sees(() => session.phase.tag === "backing-off" || session.phase.tag === "absent")
+    return clock.untilNext ?? Number.NaN
+  }
+
+  /** Lets the wait of {@link waits} pass. */
+  async passes(): Promise<number> {
+    const ms = await this.waits()
+    this.clock.advance(ms)
+    return ms
+  }
+
+  /** Turns the event loop until something is so. When it is not after very many turns, tells what happened instead. */
+  async sees(condition: () => boolean): Promise<void> {
+    for (let turns = 0; !condition(); turns++) {
+      if (turns > patience) throw new Error(`not seen: ${condition}; so far: ${this.notebook.story.join("; ")}`)
+      await turn()
+    }
+  }
+
+  /** Requests for the kind itself, as their queries. */
+  queries(verb: "list" | "watch"): ReadonlyArray<URLSearchParams> {
+    return this.requests(verb).map(({ query }) => new URLSearchParams(query))
+  }
+
+  requests(verb: "list" | "watch"): ReadonlyArray<RequestEntry> {
+    return this.sandbox.requests.entries({ resource: this.plural, verb })
+  }
+
+  /** What the ledger holds, as the notebook tells events. */
+  ledger(): ReadonlyArray<string> {
+    return this.sandbox.ledger
+      .of("v1.ConfigMap")
+      .map(({ action, name, resourceVersion }) => `${action} ${name}@${resourceVersion}`)
+  }
+
+  /** Stops everything, and holds every session to what none may ever do. */
+  async close(): Promise<void> {
+    const { sandbox, session, clock, client } = this
+    session.stop()
+    const forbidden = sandbox.requests.entries().filter(({ query }) => /(^|&)resourceVersion=0(&|$)/.test(query))
+    client.close()
+    await sandbox.close()
+    expect(forbidden).toEqual([])
+    expect(clock.pending).toBe(0)
+  }
+}
