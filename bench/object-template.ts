@@ -24,7 +24,6 @@ const placeholders = { index: "@", version: "#", change: "~" } as const
 type Field = keyof typeof placeholders
 
 interface Place {
-  readonly field: Field
   readonly offset: number
   readonly width: number
 }
@@ -32,24 +31,20 @@ interface Place {
 /** Bytes with places to be numbered. */
 export class ObjectTemplate {
   readonly bytes: Buffer
-  readonly #places: ReadonlyArray<Place>
+  readonly #places: Readonly<Record<Field, ReadonlyArray<Place>>>
 
   constructor(text: string) {
     this.bytes = Buffer.from(text)
-    this.#places = Object.entries(placeholders).flatMap(([field, character]) =>
-      [...text.matchAll(new RegExp(`${character}+`, "g"))].map((match) => ({
-        field: field as Field,
-        offset: match.index,
-        width: match[0].length,
-      })),
-    )
+    this.#places = {
+      index: placesOf(text, placeholders.index),
+      version: placesOf(text, placeholders.version),
+      change: placesOf(text, placeholders.change),
+    }
   }
 
   /** Writes the numbers into the template's copy at `offset` of `target`; the default is the template itself. */
   number(field: Field, value: number, target: Buffer = this.bytes, offset = 0): void {
-    for (const place of this.#places) {
-      if (place.field === field) writeDigits(target, offset + place.offset, place.width, value)
-    }
+    for (const place of this.#places[field]) writeDigits(target, offset + place.offset, place.width, value)
   }
 
   /** Copies the template to `offset` of `target` with all its numbers; answers the offset behind it. */
@@ -61,6 +56,9 @@ export class ObjectTemplate {
     return offset + this.bytes.length
   }
 }
+
+const placesOf = (text: string, character: string): ReadonlyArray<Place> =>
+  [...text.matchAll(new RegExp(`${character}+`, "g"))].map(({ index, 0: run }) => ({ offset: index, width: run.length }))
 
 /** Right-aligned decimal digits. In two halves, because divisions of small integers are much cheaper. */
 const writeDigits = (bytes: Buffer, offset: number, width: number, value: number): void => {

@@ -1,0 +1,53 @@
+/** Reading what Linux says about a process: the texts of /proc/<pid>/status and of a `stat` file. Pure. */
+
+/** Resident memory of a process, bytes. */
+export interface ResidentMemory {
+  readonly resident: number
+  /** Largest ever. */
+  readonly peak: number
+  /** Heaps, stacks, buffers. */
+  readonly anonymous: number
+  /** Mapped files: programs and libraries. */
+  readonly file: number
+  /** Shared mappings, such as the index of a write-ahead log. SharedArrayBuffers are anonymous. */
+  readonly shared: number
+}
+
+/** @throws Error if a field is missing, as in the `status` of a process that has ended. */
+export const parseStatus = (text: string): ResidentMemory => {
+  const bytes = (field: string): number => {
+    const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text)
+    if (match === null) throw new Error(`no ${field} in /proc/<pid>/status: has the process ended?`)
+    return Number(match[1]) * 1024
+  }
+  return {
+    resident: bytes("VmRSS"),
+    peak: bytes("VmHWM"),
+    anonymous: bytes("RssAnon"),
+    file: bytes("RssFile"),
+    shared: bytes("RssShmem"),
+  }
+}
+
+/** CPU time of a process (its ended threads included) or of one thread. */
+export interface CpuTime {
+  /** Name of the program or thread, as the kernel cut it: 15 bytes at most. */
+  readonly name: string
+  /** User and system, s. */
+  readonly seconds: number
+}
+
+/** Units of `stat`: USER_HZ is 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** Reads `/proc/<pid>/stat` and `/proc/<pid>/task/<tid>/stat`. @throws Error for another text */
+export const parseStat = (text: string): CpuTime => {
+  // The name stands in parentheses and may contain some: the last one ends it.
+  const open = text.indexOf("(")
+  const close = text.lastIndexOf(")")
+  const fields = text.slice(close + 2).split(" ")
+  // Fields 14 and 15, counted from 1; the third is the first behind the name.
+  const ticks = Number(fields[11]) + Number(fields[12])
+  if (open < 0 || close < open || Number.isNaN(ticks)) throw new Error(`not a stat file: ${text.slice(0, 80)}`)
+  return { name: text.slice(open + 1, close), seconds: ticks / ticksPerSecond }
+}

@@ -1,0 +1,286 @@
+/**
+ * `reel record` as people run it: the real command as a child process, what it says, what it answers, how it ends.
+ *
+ * Everything a test starts stands in one {@link Workplace}: a directory with configuration and kubeconfig, and the
+ * processes, all of which are gone when it is closed.
+ */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
+
+/** What a kubeconfig of one cluster and one user says. */
+export interface ClusterEntry {
+  readonly server: string
+  /** Members of `cluster`, besides the server: `certificate-authority-data`, … */
+  readonly cluster?: Readonly<Record<string, unknown>>
+  /** Members of `user`: `tokenFile`, … Default: anonymous. */
+  readonly user?: Readonly<Record<string, unknown>>
+}
+
+export const kubeconfigOf = ({ server, cluster = {}, user = {} }: ClusterEntry): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "sandbox", cluster: { server, ...cluster } }],
+    users: [{ name: "tester", user }],
+    contexts: [{ name: "sandbox", context: { cluster: "sandbox", user: "tester" } }],
+    "current-context": "sandbox",
+  })
+
+/** Kinds, each with its settings in YAML's flow form: `{}` or `{detect: all}`. */
+export const configurationOf = (kinds: Readonly<Record<string, string>>): string =>
+  `trackedObjects:\n${Object.entries(kinds)
+    .map(([gvk, settings]) => `  ${gvk}: ${settings}\n`)
+    .join("")}`
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** ms since it was started. */
+  readonly afterMs: number
+}
+
+/** One line of `/export`'s NDJSON that is about an object or a gap. */
+export interface ExportedLine {
+  readonly gvk: string
+  readonly action: "applied" | "deleted" | "vanished" | "gap"
+  readonly name: string
+  readonly resourceVersion: string
+  readonly reason?: string
+  readonly detail?: string
+}
+
+/** A process of `reel`. */
+export class ReelProcess {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ending>
+  #log = ""
+  #output = ""
+  #ending: Ending | undefined
+
+  constructor(parameters: ReadonlyArray<string>, options: SpawnOptions & { readonly command?: ReadonlyArray<string> }) {
+    const startedMs = performance.now()
+    const { command = [], ...rest } = options
+    const [program = process.execPath, ...words] = [...command, process.execPath, reel, ...parameters]
+    const { KUBECONFIG: _kubeconfig, NO_COLOR: _colour, FORCE_COLOR: _force, ...env } = process.env
+    this.child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env, ...rest })
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#output += text
+    })
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#log += text
+    })
+    this.ended = new Promise((resolve, reject) => {
+      this.child.on("error", reject)
+      // Not "close": a pipe that somebody else holds open must not look like a process that lives.
+      this.child.on("exit", (code, signal) => {
+        this.#ending = { code, signal, afterMs: performance.now() - startedMs }
+        setImmediate(() => resolve(this.#ending as Ending))
+      })
+    })
+  }
+
+  /** Everything written to standard error so far. */
+  get log(): string {
+    return this.#log
+  }
+
+  /** Everything written to standard output so far. */
+  get output(): string {
+    return this.#output
+  }
+
+  /** `undefined` while it runs. */
+  get ending(): Ending | undefined {
+    return this.#ending
+  }
+
+  /** Resolves once the log matches; rejects when the process ends before, or after the deadline. */
+  async says(pattern: RegExp, deadlineMs = 15_000): Promise<RegExpMatchArray> {
+    await until(
+      () => pattern.test(this.#log) || this.#ending !== undefined,
+      () => `${pattern} in the log:\n${this.#log}`,
+      deadlineMs,
+    )
+    const match = this.#log.match(pattern)
+    if (match === null) throw new Error(`it ended with ${JSON.stringify(this.#ending)} without ${pattern}:\n${this.#log}`)
+    return match
+  }
+
+  async kill(): Promise<void> {
+    if (this.#ending !== undefined) return
+    this.child.kill("SIGKILL")
+    await this.ended
+  }
+}
+
+/** A recorder and its HTTP interface. */
+export class RecorderProcess extends ReelProcess {
+  #url: string | undefined
+
+  /** Resolves when it listens. */
+  async listening(deadlineMs = 15_000): Promise<string> {
+    this.#url ??= `http://127.0.0.1:${(await this.says(/listening on http:\/\/[^ ]*:(\d+)/, deadlineMs))[1]}`
+    return this.#url
+  }
+
+  async get(path: string): Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }> {
+    const answer = await fetch((await this.listening()) + path)
+    return { status: answer.status, text: await answer.text(), headers: answer.headers }
+  }
+
+  async ready(deadlineMs = 15_000): Promise<void> {
+    await this.until(async () => (await this.get("/readyz")).status === 200, "readiness", deadlineMs)
+  }
+
+  /** The line of a kind in `/readyz?verbose`, without its mark: `v1.Pod watching: from version 7`. */
+  async kind(gvk: string): Promise<string> {
+    const { text } = await this.get("/readyz?verbose")
+    return text.split("\n").find((line) => line.slice(3).startsWith(`${gvk} `))?.slice(3) ?? `${gvk} is not there: ${text}`
+  }
+
+  /** Waits for the kind's line to match. */
+  async inState(gvk: string, pattern: RegExp, deadlineMs = 15_000): Promise<string> {
+    let line = ""
+    const matches = async (): Promise<boolean> => {
+      line = await this.kind(gvk)
+      return pattern.test(line)
+    }
+    await this.until(matches, `${gvk} to be ${pattern}`, deadlineMs, () => line)
+    return line
+  }
+
+  /** A metric's value; `undefined` if it has none. `series` as it is written, labels included. */
+  async metric(series: string): Promise<number | undefined> {
+    const { text } = await this.get("/metrics")
+    const line = text.split("\n").find((each) => each.startsWith(`${series} `))
+    return line === undefined ? undefined : Number(line.slice(series.length + 1))
+  }
+
+  async post(body: unknown, signal?: AbortSignal): Promise<Response> {
+    const url = `${await this.listening()}/export`
+    const text = typeof body === "string" ? body : JSON.stringify(body)
+    return fetch(url, { method: "POST", body: text, ...(signal !== undefined && { signal }) })
+  }
+
+  /** Everything recorded. */
+  async exported(): Promise<ReadonlyArray<ExportedLine>> {
+    const answer = await this.post(everything("ndjson"))
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(`the export failed with ${answer.status}: ${text}`)
+    return text
+      .split("\n")
+      .filter((line) => line.includes('"action"'))
+      .map((line) => JSON.parse(line) as ExportedLine)
+  }
+
+  /** Asks it to stop; answers how it ended and how long that took. */
+  async stop(signal: NodeJS.Signals = "SIGTERM", deadlineMs = 20_000): Promise<Ending & { readonly tookMs: number }> {
+    const askedMs = performance.now()
+    this.child.kill(signal)
+    await until(
+      () => this.ending !== undefined,
+      () => `its end after ${signal}:\n${this.log}`,
+      deadlineMs,
+    )
+    return { ...(await this.ended), tookMs: performance.now() - askedMs }
+  }
+
+  async until(
+    condition: () => boolean | Promise<boolean>,
+    what: string,
+    deadlineMs = 15_000,
+    found: () => string = () => "",
+  ): Promise<void> {
+    await until(
+      async () => {
+        if (this.ending !== undefined) throw new Error(`it ended with ${JSON.stringify(this.ending)}:\n${this.log}`)
+        return condition()
+      },
+      () => `${what}; ${found()}\nthe log says:\n${this.log}`,
+      deadlineMs,
+    )
+  }
+}
+
+/** An export request for the whole recording. */
+export const everything = (format: "ndjson" | "simkube") => ({
+  start_ts: 0,
+  end_ts: 4_000_000_000,
+  export_path: "file:///export",
+  filters: { excluded_namespaces: [], excluded_labels: [] },
+  format,
+})
+
+export interface RecordSettings {
+  readonly kinds?: Readonly<Record<string, string>>
+  readonly cluster?: ClusterEntry
+  /** Default: `data` in the workplace. */
+  readonly dataDir?: string
+  readonly more?: ReadonlyArray<string>
+  readonly options?: SpawnOptions & { readonly command?: ReadonlyArray<string> }
+}
+
+/** A directory and processes of one test. */
+export class Workplace {
+  readonly directory = mkdtempSync(join(tmpdir(), "kubereel-recorder-"))
+  readonly #processes: ReelProcess[] = []
+
+  path(name: string): string {
+    return join(this.directory, name)
+  }
+
+  write(name: string, text: string | Uint8Array): string {
+    const path = this.path(name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  }
+
+  /** Starts `reel record`. Without `cluster` the kubeconfig is the one written before. */
+  record(settings: RecordSettings): RecorderProcess {
+    const { kinds = { "v1.ConfigMap": "{}" }, cluster, dataDir = this.path("data"), more = [], options = {} } = settings
+    const config = this.write("config.yml", configurationOf(kinds))
+    const kubeconfig =
+      cluster === undefined ? this.path("kubeconfig") : this.write("kubeconfig", kubeconfigOf(cluster))
+    const words = ["record", "--config", config, "--kubeconfig", kubeconfig, "--data-dir", dataDir, "--port", "0"]
+    return this.#keep(new RecorderProcess([...words, ...more], options))
+  }
+
+  reel(...words: ReadonlyArray<string>): ReelProcess {
+    return this.#keep(new ReelProcess(words, {}))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((each) => each.kill()))
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #keep<Kept extends ReelProcess>(started: Kept): Kept {
+    this.#processes.push(started)
+    return started
+  }
+}
+
+/** Polls for what another process brings about. */
+export const until = async (
+  condition: () => boolean | Promise<boolean>,
+  what: () => string,
+  deadlineMs = 15_000,
+): Promise<void> => {
+  const startedMs = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - startedMs > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
