@@ -116,7 +116,8 @@ const initialEventsEnd = ({ kind, apiVersion }: BenchKind) => ({
 
 /**
  * The changes after the first `had`, for as long as there are more to send: what a resumed watch has had is not sent
- * again. One write per event, because the API server flushes each event by itself.
+ * again. One write per event, because the API server flushes each event by itself: a full socket is waited for with one
+ * event in hand, or Node would send the events that gather meanwhile with one call.
  */
 const sendChanges = async (socket: Socket, had: number): Promise<void> => {
   const frames = renderFrames(deployments, Math.max(100, Math.min(1000, countOf(deployments))))
@@ -129,13 +130,12 @@ const sendChanges = async (socket: Socket, had: number): Promise<void> => {
       wake = resolve
     })
   for (let sent = had; !socket.destroyed; ) {
-    // Reused after a whole round: the socket holds at most its high-water mark, far less than a round's bytes.
-    for (let isFull = false; sent < goal && !isFull && !socket.destroyed; ) {
+    while (sent < goal && socket.writableLength === 0 && !socket.destroyed) {
       const frame = frames[sent % frames.length] as ObjectTemplate
       sent++
       frame.number("version", listVersion + sent)
       frame.number("change", sent)
-      isFull = !socket.write(frame.bytes)
+      socket.write(frame.bytes)
       if (sent === goal) say({ sent, atMs: Date.now() })
     }
     await untilWoken()
@@ -147,7 +147,8 @@ const say = (line: object): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 
-const server = createServer((request, response) => {
+// With the smallest mark every write asks for a `drain`, which is what sendChanges waits for.
+const server = createServer({ highWaterMark: 1 }, (request, response) => {
   answer(request, response).catch((cause: unknown) => {
     process.stderr.write(`generator: ${String(cause)}\n`)
     process.exit(1)

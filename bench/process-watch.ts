@@ -1,5 +1,5 @@
 /** Looks at a process from outside, through /proc: nothing is asked of it, so nothing is added to what it costs. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { type CpuTime, parseStat, parseStatus, type ResidentMemory } from "./process-files.ts"
 
 /** ms between two looks at the memory. */
@@ -42,17 +42,25 @@ export interface MemorySample extends ResidentMemory {
   readonly atMs: number
 }
 
-/** Samples the memory of a process until it is disposed of. */
+/** Samples the memory of a process until it is disposed of, or the process ends: whoever waits for it reports that. */
 export class MemoryWatch implements Disposable {
   readonly samples: Array<MemorySample> = []
+  readonly #pid: number
   readonly #timer: NodeJS.Timeout
 
   constructor(pid: number) {
-    const sample = (): void => {
-      this.samples.push({ atMs: performance.now(), ...readMemory(pid) })
-    }
-    sample()
-    this.#timer = setInterval(sample, sampleIntervalMs)
+    this.#pid = pid
+    this.sample()
+    this.#timer = setInterval(() => {
+      if (existsSync(`/proc/${pid}/task`)) this.sample()
+    }, sampleIntervalMs)
+  }
+
+  /** Takes a sample now. */
+  sample(): MemorySample {
+    const sample = { atMs: performance.now(), ...readMemory(this.#pid) }
+    this.samples.push(sample)
+    return sample
   }
 
   [Symbol.dispose](): void {

@@ -122,14 +122,11 @@ const streamExport = (response: ServerResponse, sources: HttpApiSources, request
         "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream"
       })
     }
-    let announceStart: () => void = () => {}
     // Pieces come by another way than the answer to `start` and may overtake it; the headers depend on that answer.
-    const started = new Promise<void>((announce) => {
-      announceStart = announce
-    })
+    const started = Promise.withResolvers<void>()
     const reader: ExportReader = {
       piece: async (data) => {
-        await started
+        await started.promise
         begin()
         // The piece lies in the exporter's memory until it is acknowledged; the socket may keep it longer.
         if (response.destroyed || response.write(Buffer.from(data))) return
@@ -152,7 +149,7 @@ const streamExport = (response: ServerResponse, sources: HttpApiSources, request
         resolve()
       }
     }
-    Effect.runPromiseExit(sources.startExport(request, reader).pipe(Effect.result)).then((exit) => {
+    void Effect.runPromiseExit(sources.startExport(request, reader).pipe(Effect.result)).then((exit) => {
       if (Exit.isFailure(exit)) {
         reader.end(String(exit.cause))
         return
@@ -165,7 +162,7 @@ const streamExport = (response: ServerResponse, sources: HttpApiSources, request
       }
       const { gaps, cancel } = outcome.success
       if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
-      announceStart()
+      started.resolve()
       response.on("close", () => {
         if (!response.writableFinished) cancel()
         resolve()

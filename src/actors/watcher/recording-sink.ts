@@ -135,13 +135,14 @@ export class RecordingSink implements WatchSink {
     end: number,
     scanned: ScannedObject,
   ): void {
-    if (this.#isLeftOut(bytes, scanned)) {
+    const uid = bytes.toString("latin1", scanned.uidStart, scanned.uidEnd)
+    const known = this.#index.get(uid)
+    // Decided at first sight: an object that is recorded already and adopted later must still be seen to die.
+    if (known === undefined && this.#isLeftOut(bytes, scanned)) {
       this.statistics.leftOut++
       if (!fromList) this.#reached = version
       return
     }
-    const uid = bytes.toString("latin1", scanned.uidStart, scanned.uidEnd)
-    const known = this.#index.get(uid)
     if (action === deletedAction) {
       const object = known ?? this.#meet(uid, version, bytes, scanned)
       this.#append(deletedAction, object, version, scanned, bytes, start, end)

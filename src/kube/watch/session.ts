@@ -16,7 +16,7 @@ import type { Command, Input, StreamId, WatchState } from "./protocol.ts"
 import { type Selection, pagePath, streamingListPath, watchPath } from "./request.ts"
 import type { WatchSink } from "./sink.ts"
 import { noStatistics, type WatchStatistics } from "./statistics.ts"
-import { PageReader, type StreamEvents, StreamReader, WatchReader } from "./stream-reader.ts"
+import { PageReader, type StreamEvents, type StreamReader, WatchReader } from "./stream-reader.ts"
 import { DeliveredVersions } from "./versions.ts"
 
 /** Sends one GET; the handler is called as `src/kube/http` promises. */

@@ -111,7 +111,9 @@ export abstract class StreamReader implements ResponseHandler {
 
   protected abstract body(buffer: Buffer, start: number, end: number): void
   /** The whole body has come. May report and give the stream up. */
-  protected complete(): void {}
+  protected complete(): void {
+    // A watch ends when the server likes; only a page has an end of its own to check.
+  }
   /** Bytes of an unfinished line or item. */
   protected abstract readonly pending: number
 

@@ -1,33 +1,15 @@
 /** Rules 1 and 2 of the watch protocol notes: what is asked for, and how lists are made. */
-import { afterEach, describe, expect, test } from "vitest"
-import { Watched, type WatchedOptions } from "./watched-sandbox.ts"
+import { describe, expect, test } from "vitest"
+import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
-const opened: Watched[] = []
-const start = async (options?: WatchedOptions): Promise<Watched> => {
-  const watched = await Watched.start(options)
-  opened.push(watched)
-  return watched
-}
-const watching = async (options?: WatchedOptions): Promise<Watched> => {
-  const watched = await start(options)
-  await watched.isWatching()
-  return watched
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((watched) => watched.close()))
-})
+const { start, watching } = watchedSandboxes()
 
-const put = (names: ReadonlyArray<string>): Required<Pick<WatchedOptions, "before">> => ({
-  before: (sandbox) => {
-    for (const name of names) sandbox.put("v1.ConfigMap", { metadata: { name }, data: { padding: "x".repeat(100) } })
-  },
-})
 const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, index) => `object-${index}`)
 const initial = { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: "true" }
 
 describe("rule 1", () => {
   test("rule 1: from discovery to the watch in one go, and then nothing but the watch", async () => {
-    const watched = await watching(put(["a", "b"]))
+    const watched = await watching({ before: holding("a", "b") })
     expect(watched.notebook.story.filter((line) => !line.startsWith("cluster"))).toEqual([
       "state listing: first list",
       "list started first",
@@ -70,7 +52,7 @@ describe("rule 1", () => {
 
 describe("rule 2", () => {
   test("rule 2: asks for the streaming list, whatever the server, and goes on with the same stream", async () => {
-    const watched = await watching({ ...put(["a"]), labelSelector: "x!=y", fieldSelector: "metadata.name!=b" })
+    const watched = await watching({ before: holding("a"), labelSelector: "x!=y", fieldSelector: "metadata.name!=b" })
     const [query, ...others] = watched.queries("watch")
     expect(others).toEqual([])
     expect(Object.fromEntries(query ?? [])).toEqual({
@@ -87,7 +69,7 @@ describe("rule 2", () => {
   })
 
   test("rule 2: a 422 naming sendInitialEvents leads to pages, and is remembered", async () => {
-    const watched = await watching({ ...put(numbered(1001)), sandbox: { streamingList: "rejected" } })
+    const watched = await watching({ before: holding(...numbered(1001)), sandbox: { streamingList: "rejected" } })
     expect(watched.notebook.objects).toHaveLength(1001)
     const [first, second, third, ...others] = watched.queries("list")
     expect(Object.fromEntries(first ?? [])).toEqual({ limit: "500" })
@@ -102,7 +84,7 @@ describe("rule 2", () => {
   })
 
   test("rule 2: a server that ignores sendInitialEvents is given up after 30 s without an event, and paged from then on", async () => {
-    const watched = await start({ ...put(["a", "b"]), sandbox: { streamingList: "unknown" } })
+    const watched = await start({ before: holding("a", "b"), sandbox: { streamingList: "unknown" } })
     await watched.sees(() => watched.notebook.objects.length === 2)
     watched.clock.advance(29_000)
     expect(watched.session.phase.tag).toBe("streaming-list")
@@ -116,7 +98,7 @@ describe("rule 2", () => {
   })
 
   test("rule 2: a busy server that ignores sendInitialEvents, and is never silent, is paged when it ends the stream", async () => {
-    const watched = await start({ ...put(["a"]), sandbox: { streamingList: "unknown" } })
+    const watched = await start({ before: holding("a"), sandbox: { streamingList: "unknown" } })
     for (let seconds = 0; seconds < 300; seconds += 10) {
       const seen = watched.notebook.objects.length
       watched.put("a", { seconds: String(seconds) })
@@ -130,7 +112,7 @@ describe("rule 2", () => {
 
   test("rule 2: items of a list are handed over before the response has ended", async () => {
     const watched = await start({
-      ...put(numbered(400)),
+      before: holding(...numbered(400)),
       sandbox: { streamingList: "rejected" },
       sink: (notebook) => {
         notebook.onObserved = () => {
@@ -154,7 +136,7 @@ describe("rule 2", () => {
 
   test("rule 2: a continue token that expires starts the list again, from the latest state", async () => {
     const watched = await start({
-      ...put(numbered(30)),
+      before: holding(...numbered(30)),
       sandbox: { streamingList: "rejected", historyLimit: 5 },
       policy: { pageSize: 10 },
       sink: (notebook) => {
@@ -177,11 +159,10 @@ describe("rule 2", () => {
 
   test("rule 2: pages and refusals leave nothing behind", async () => {
     const watched = await start({
-      ...put(numbered(50)),
       sandbox: { streamingList: "rejected" },
       policy: { pageSize: 5 },
       before: (sandbox) => {
-        put(numbered(50)).before(sandbox)
+        holding(...numbered(50))(sandbox)
         sandbox.faults.respond("configmaps", 500, { times: 3 })
       },
     })

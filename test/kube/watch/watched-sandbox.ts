@@ -2,7 +2,7 @@
  * A sandbox and one watch session on it, over real HTTP, both on one clock that moves when told to. Nothing here waits
  * for time to pass; `sees` turns the event loop until the sockets have done their work.
  */
-import { expect } from "vitest"
+import { afterEach, expect } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
 import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
@@ -72,13 +72,6 @@ export class Watched {
     await options.before?.(sandbox)
     const watched = new Watched(sandbox, clock, new Notebook(), options)
     watched.session.start()
-    return watched
-  }
-
-  /** As {@link start}, and waits for the first list and the watch after it. */
-  static async watching(options: WatchedOptions = {}): Promise<Watched> {
-    const watched = await Watched.start(options)
-    await watched.isWatching()
     return watched
   }
 
@@ -159,3 +152,29 @@ export class Watched {
     expect(clock.pending).toBe(0)
   }
 }
+
+/** Starters for one test file; what they start is closed after each test. `watching` waits for the list and the watch. */
+export const watchedSandboxes = () => {
+  const opened: Watched[] = []
+  const start = async (options?: WatchedOptions): Promise<Watched> => {
+    const watched = await Watched.start(options)
+    opened.push(watched)
+    return watched
+  }
+  const watching = async (options?: WatchedOptions): Promise<Watched> => {
+    const watched = await start(options)
+    await watched.isWatching()
+    return watched
+  }
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((watched) => watched.close()))
+  })
+  return { start, watching }
+}
+
+/** For `before`: ConfigMaps of these names. */
+export const holding =
+  (...names: ReadonlyArray<string>) =>
+  (sandbox: Sandbox): void => {
+    for (const name of names) sandbox.put("v1.ConfigMap", { metadata: { name }, data: { padding: "x".repeat(100) } })
+  }

@@ -1,0 +1,109 @@
+/**
+ * A child process that is spoken with in lines: what it says is waited for with a deadline, and when it ends instead, the
+ * error holds the last it said.
+ */
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import type { Readable, Writable } from "node:stream"
+
+/** Lines kept for error messages. */
+const keptLines = 20
+/** ms after which a process that was asked to end is killed. */
+const endMs = 10_000
+
+export interface LineProcessOptions {
+  /** Arguments of Node; the first is the script. */
+  readonly script: ReadonlyArray<string>
+  readonly environment?: Readonly<Record<string, string>>
+  /** How it is asked to end: its standard input is closed, or SIGTERM is sent as well. */
+  readonly endsBy: "input" | "signal"
+}
+
+export class LineProcess implements AsyncDisposable {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #exited: Promise<unknown>
+  readonly #endsBy: "input" | "signal"
+  readonly #said: Array<string> = []
+  readonly #listeners = new Set<(line: string | undefined) => void>()
+  #isOver = false
+
+  /** Lines of both outputs are heard; the program is this Node. */
+  constructor({ script, environment, endsBy }: LineProcessOptions) {
+    this.#endsBy = endsBy
+    this.#child = spawn(process.execPath, [...script], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, ...environment },
+    })
+    this.#exited = once(this.#child, "close")
+    this.#child.on("close", () => {
+      this.#isOver = true
+      for (const listener of this.#listeners) listener(undefined)
+    })
+    // A line written to a process that has just ended; its end is reported to whoever waits for an answer.
+    this.#child.stdin.on("error", () => undefined)
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      createInterface(stream).on("line", (line) => this.#hear(line))
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  tell(message: object): void {
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** The first answer that `read` makes of a line said from now on. Rejects after `timeoutMs`, or if the process ends. */
+  hear<Answer>(what: string, timeoutMs: number, read: (line: string) => Answer | undefined): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.#listeners.delete(listener)
+      }
+      const fail = (reason: string): void => {
+        settle()
+        reject(this.error(`${what}: ${reason}`))
+      }
+      const listener = (line: string | undefined): void => {
+        if (line === undefined) return fail("the process ended")
+        const answer = read(line)
+        if (answer === undefined) return
+        settle()
+        resolve(answer)
+      }
+      const timer = setTimeout(() => fail(`nothing within ${timeoutMs} ms`), timeoutMs)
+      if (this.#isOver) fail("the process has ended")
+      else this.#listeners.add(listener)
+    })
+  }
+
+  /** An error with the last lines of the process in its message. */
+  error(reason: string): Error {
+    return new Error([reason, ...this.#said.map((line) => `  | ${line}`)].join("\n"))
+  }
+
+  /** Asks it to end, and kills it if it does not. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.stdin.end()
+    if (this.#endsBy === "signal") this.#child.kill("SIGTERM")
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), endMs)
+    await this.#exited
+    clearTimeout(timer)
+  }
+
+  #hear(line: string): void {
+    this.#said.push(line)
+    if (this.#said.length > keptLines) this.#said.shift()
+    for (const listener of this.#listeners) listener(line)
+  }
+}
+
+/** A line that is a JSON object with `field`; `undefined` for every other line. */
+export const fieldOf =
+  <Value>(field: string) =>
+  (line: string): Value | undefined => {
+    if (!line.startsWith("{")) return undefined
+    return (JSON.parse(line) as Record<string, Value | undefined>)[field]
+  }

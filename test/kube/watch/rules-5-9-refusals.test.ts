@@ -1,0 +1,144 @@
+/** Rules 5 and 9 of the watch protocol notes: servers that ask for patience, and servers that keep expiring. */
+import { describe, expect, test } from "vitest"
+import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
+
+const { start, watching } = watchedSandboxes()
+
+/** Ends the watch after an event, so that it is opened again at once. */
+const reopen = (watched: Watched): string => {
+  const change = watched.put("a")
+  watched.sandbox.faults.endWatches()
+  return change
+}
+const resumedAt = (watched: Watched): ReadonlyArray<string | null> =>
+  watched
+    .queries("watch")
+    .filter((query) => !query.has("sendInitialEvents"))
+    .map((query) => query.get("resourceVersion"))
+
+describe("rule 5", () => {
+  test.each([429, 503])("rule 5: %d with Retry-After waits that long and resumes at the same version", async (status) => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.respond("configmaps", status, { verb: "watch", times: 2, retryAfterSeconds: 7 })
+    const version = reopen(watched).split("@")[1]
+    expect(await watched.passes()).toBe(7000)
+    expect(watched.notebook.state).toBe("failing")
+    await watched.sees(() => watched.sandbox.faults.count("answered") === 2)
+    const missed = watched.put("b")
+    expect(await watched.passes()).toBe(7000)
+    await watched.isWatching()
+    await watched.caughtUp()
+    expect(resumedAt(watched)).toEqual([version, version, version])
+    expect(watched.notebook.events.at(-1)).toBe(`applied ${missed}`)
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+
+  test("rule 5: the back-off counts where it is longer than Retry-After", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.respond("configmaps", 429, { verb: "watch", times: 4, retryAfterSeconds: 1 })
+    reopen(watched)
+    const waits: number[] = []
+    for (let refusal = 1; refusal <= 4; refusal++) {
+      await watched.sees(() => watched.sandbox.faults.count("answered") === refusal)
+      waits.push(await watched.passes())
+    }
+    expect(waits).toEqual([1000, 1600, 3200, 6400])
+    await watched.isWatching()
+  })
+
+  test("rule 5: 429 and 500 inside the stream keep the version as well", async () => {
+    const watched = await watching({ before: holding("a") })
+    const status = { kind: "Status", status: "Failure", code: 429, details: { retryAfterSeconds: 5 } }
+    watched.sandbox.faults.garbage("configmaps", JSON.stringify({ type: "ERROR", object: status }))
+    expect(await watched.passes()).toBe(5000)
+    await watched.isWatching()
+    watched.sandbox.faults.garbage("configmaps", '{"type":"ERROR","object":{"kind":"Status","code":500}}')
+    const missed = watched.put("b")
+    expect(await watched.passes()).toBe(1600)
+    await watched.isWatching()
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${missed}`])
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+
+  test("rule 5: a list is asked to be patient, too", async () => {
+    const watched = await start({
+      before: (sandbox) => sandbox.faults.respond("configmaps", 429, { times: 1, retryAfterSeconds: 3 }),
+    })
+    expect(await watched.passes()).toBe(3000)
+    await watched.isWatching()
+  })
+
+  test("rule 5: missing permission is its own state, tried again every 30 s, and said how to mend", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.respond("configmaps", 403, { verb: "watch", times: 1 })
+    reopen(watched)
+    expect(await watched.waits()).toBe(30_000)
+    expect(watched.notebook.state).toBe("forbidden")
+    expect(watched.notebook.of("state").at(-1)).toContain(
+      '{apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"]}',
+    )
+    await watched.passes()
+    await watched.isWatching()
+  })
+
+  test("rule 5: refused credentials are reported, and fresh ones tried at once", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.setToken("fresh")
+    reopen(watched)
+    await watched.waits()
+    expect(watched.notebook.remarks).toContain("credentials refused")
+    watched.client.updateEndpoint(watched.sandbox.endpoint)
+    watched.session.retryNow()
+    expect(watched.session.phase.tag).toBe("watching")
+    const change = watched.put("b")
+    await watched.caughtUp()
+    expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
+  })
+})
+
+describe("rule 9", () => {
+  test("rule 9: the fourth relist within a minute raises an alarm and waits; the third does not", async () => {
+    const watched = await watching({ before: holding("a") })
+    for (let relist = 1; relist <= 3; relist++) {
+      watched.sandbox.faults.expireWatches()
+      await watched.sees(() => watched.notebook.of("list completed").length === relist + 1)
+      await watched.isWatching()
+    }
+    expect(watched.notebook.of("alarm")).toEqual([])
+    watched.sandbox.faults.expireWatches()
+    expect(await watched.waits()).toBe(30_000)
+    expect(watched.notebook.of("alarm")).toEqual(["4 relists within 60 s: waiting longer"])
+    await watched.passes()
+    await watched.sees(() => watched.notebook.of("list completed").length === 5)
+    await watched.isWatching()
+  })
+
+  test("rule 9: a server that answers every resumption with 410 is asked for two lists a minute", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.forceExpired("configmaps", 1000)
+    let lists = 0
+    let waited = 0
+    while (waited < 600_000) {
+      if (watched.session.phase.tag === "watching" && watched.notebook.of("list completed").length > lists) {
+        lists = watched.notebook.of("list completed").length
+        watched.sandbox.faults.expireWatches()
+      }
+      await watched.sees(() => watched.session.phase.tag !== "streaming-list")
+      if (watched.session.phase.tag === "backing-off") waited += await watched.passes()
+    }
+    expect(lists).toBeLessThanOrEqual(4 + 2 * 10)
+    expect(watched.notebook.state).not.toBe("stopped")
+  })
+
+  test("rule 9: relists a minute apart are not counted together", async () => {
+    const watched = await watching({ before: holding("a") })
+    for (let relist = 1; relist <= 6; relist++) {
+      watched.sandbox.faults.expireWatches()
+      await watched.sees(() => watched.notebook.of("list completed").length === relist + 1)
+      await watched.isWatching()
+      watched.clock.advance(30_000)
+    }
+    expect(watched.notebook.of("alarm")).toEqual([])
+  })
+})

@@ -1,0 +1,107 @@
+/** Rule 6 of the watch protocol notes: watches end, and their successors overlap with them. */
+import { describe, expect, test } from "vitest"
+import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
+
+const { watching } = watchedSandboxes()
+
+/** Seconds of a watch's life, with `random` at 0, and of its overlap. */
+const life = 300
+const overlap = 5
+
+/** Lets time pass until the successor is due; its request is on its way when this returns. */
+const successorDue = (watched: Watched): void => {
+  watched.clock.advance((life - overlap) * 1000)
+  expect(watched.session.phase).toMatchObject({ tag: "watching", successor: expect.any(Number) })
+}
+
+describe("rule 6", () => {
+  test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays dead", async () => {
+    const watched = await watching({ before: holding("a", "b") })
+    successorDue(watched)
+    // The successor asks for what follows the version delivered last, so the server sends it all of this once more.
+    for (let change = 0; change < 5; change++) watched.put("a", { change: String(change) })
+    watched.delete("a")
+    await watched.caughtUp()
+    await watched.sees(() => watched.session.statistics.repeated === 6)
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(2))
+    expect(watched.notebook.alive).toEqual(["b"])
+    await watched.sees(() => watched.sandbox.watchCount() === 1)
+  })
+
+  test("rule 6: what happens in the overlap arrives once, whichever of both watches is faster", async () => {
+    const watched = await watching({ before: holding("a") })
+    successorDue(watched)
+    await watched.sees(() => watched.sandbox.watchCount() === 2)
+    for (let change = 0; change < 200; change++) {
+      watched.put(`object-${change % 7}`)
+      if (change % 50 === 49) watched.delete(`object-${change % 7}`)
+    }
+    await watched.caughtUp()
+    await watched.sees(() => watched.sandbox.watchCount() === 1)
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+  })
+
+  test("rule 6: a quiet successor waits until the old watch ends, and goes on from there", async () => {
+    const watched = await watching({ before: holding("a") })
+    await watched.bookmark()
+    successorDue(watched)
+    await watched.sees(() => watched.sandbox.watchCount() === 2)
+    watched.clock.advance(overlap * 1000)
+    await watched.sees(() => watched.sandbox.watchCount() === 1)
+    await watched.sees(() => watched.session.phase.tag === "watching" && watched.session.phase.successor === undefined)
+    const change = watched.put("b")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${change}`])
+    expect(watched.session.statistics.relists).toBe(0)
+  })
+
+  test("rule 6: a successor that is refused leaves the old watch alone", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
+    successorDue(watched)
+    await watched.sees(() => watched.sandbox.faults.count("answered") === 1)
+    await watched.sees(() => watched.session.phase.tag === "watching" && watched.session.phase.successor === undefined)
+    watched.put("b")
+    await watched.caughtUp()
+    watched.clock.advance(overlap * 1000)
+    await watched.sees(() => watched.session.statistics.watches === 2)
+    await watched.isWatching()
+    watched.put("c")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.notebook.of("state").filter((state) => state.startsWith("failing"))).toEqual([])
+  })
+
+  test("rule 6: a hundred lives in a row lose nothing, repeat nothing, and never hold more than two watches", async () => {
+    const watched = await watching({ before: holding("a") })
+    for (let round = 0; round < 100; round++) {
+      watched.put("a", { round: String(round) })
+      await watched.caughtUp()
+      successorDue(watched)
+      if (round % 3 === 0) watched.put("a", { overlap: String(round) })
+      await watched.sees(() => watched.sandbox.requests.count({ verb: "watch" }) === round + 2)
+      expect(watched.sandbox.watchCount()).toBeLessThanOrEqual(2)
+      if (round % 3 === 1) watched.put("a", { late: String(round) })
+      watched.clock.advance(overlap * 1000)
+      await watched.sees(() => watched.sandbox.watchCount() === 1)
+      await watched.sees(() => watched.session.phase.tag === "watching" && watched.session.phase.successor === undefined)
+      watched.clock.advance(1)
+    }
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+
+  test("rule 6: lives are random within 5 to 10 minutes, or as configured", async () => {
+    for (const [random, range, expected] of [
+      [0, undefined, "300"],
+      [0.5, undefined, "450"],
+      [0.9999, undefined, "600"],
+      [0.5, [60, 120], "90"],
+    ] as const) {
+      const policy = range === undefined ? {} : { policy: { watchLifeSeconds: range } }
+      const watched = await watching({ random: () => random, ...policy })
+      expect(watched.queries("watch").map((query) => query.get("timeoutSeconds"))).toEqual([expected])
+    }
+  })
+})
