@@ -6,9 +6,9 @@
  * Events are Deployment changes of 2.9 kB, 1,000 objects in turn, in frames of 64 KiB; a commit for each MiB, as the store does it.
  * CPU is the whole process (user + system). Run it on an idle machine; a table ends each section.
  *
- * Last measured (2026-11-21, 2 cores with a load of 10, Node 26.10, where zstd alone takes 1.9 µs instead of 1.0): 2.9 µs CPU per
- * event to append and commit, 110 bytes per event on disk, 100,000 events read in 0.2 to 0.6 s, 1,000 live objects in 2 ms.
- * The other tables stand in docs/decisions/0003 and 0004.
+ * Last measured (2026-11-21, 2 shared cores, Node 26.10), never on an idle machine. Load 10: append and commit 2.9 to 3.6 µs CPU an
+ * event, zstd alone 1.9 of it; 100,000 events read in 0.6 to 1.0 s. Load 4: 3.3 µs and 1.6 µs; 0.3 to 0.35 s. Always 110 bytes an
+ * event on disk. The first round, which warms up, is left out. The other tables stand in docs/decisions/0003 and 0004.
  */
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs"

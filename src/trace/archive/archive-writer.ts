@@ -11,8 +11,7 @@
  * Not for several threads, and not while another writer has the directory: `open` takes its lock.
  */
 
-import { closeSync, existsSync, fdatasync, fsyncSync, openSync } from "node:fs"
-import { join } from "node:path"
+import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { decodeColumns, type Gap, MalformedFrameError, splitObservations } from "../observations.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
@@ -24,10 +23,11 @@ import { type DirectoryLock, type LockHolder, lockDirectory } from "./directory-
 import { gapWriter, type PlacedGap } from "./gap-rows.ts"
 import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
 import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
+import { LogSync } from "./log-sync.ts"
 import { Metadata } from "./metadata.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import { OpenBlock } from "./open-block.ts"
-import { DATABASE_FILE, type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
+import { type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
 import { type Acknowledgement, SenderLedger } from "./sender-ledger.ts"
 import { StateHistory } from "./state-history.ts"
 
@@ -93,6 +93,7 @@ export class ArchiveWriter {
   readonly metadata: Metadata
   readonly #database: DatabaseSync
   readonly #lock: DirectoryLock
+  readonly #log: LogSync
   readonly #now: () => number
   readonly #isSynchronous: boolean
   readonly #senders: SenderLedger
@@ -110,9 +111,6 @@ export class ArchiveWriter {
   #nextSequence: number
   #cut: number
   #pendingBytes = 0
-  #logDescriptor: number | undefined
-  /** Calls of `sync` under way. */
-  #syncs = 0
   #isClosed = false
 
   /**
@@ -139,6 +137,7 @@ export class ArchiveWriter {
   private constructor(directory: string, options: ArchiveWriterOptions, lock: DirectoryLock, database: DatabaseSync) {
     this.directory = directory
     this.#lock = lock
+    this.#log = new LogSync(directory)
     this.#database = database
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
@@ -265,21 +264,7 @@ export class ArchiveWriter {
    * succeeds proves nothing about the commits before it.
    */
   async sync(): Promise<void> {
-    if (this.#isSynchronous || this.#isClosed) return
-    const path = join(this.directory, `${DATABASE_FILE}-wal`)
-    if (this.#logDescriptor === undefined && !existsSync(path)) return
-    // SQLite keeps no lock on the log file, so a descriptor of our own does no harm when it is closed.
-    this.#logDescriptor ??= openSync(path, "r")
-    const descriptor = this.#logDescriptor
-    this.#syncs++
-    await new Promise<void>((resolve, reject) => {
-      fdatasync(descriptor, (error) => {
-        this.#syncs--
-        this.#closeLog()
-        if (error === null) resolve()
-        else reject(toArchiveError(this.directory, "sync", error))
-      })
-    })
+    if (!this.#isSynchronous) await this.#log.sync()
   }
 
   /**
@@ -335,17 +320,10 @@ export class ArchiveWriter {
     } catch (error) {
       throw toArchiveError(this.directory, "close", error)
     } finally {
-      this.#closeLog()
+      this.#log.close()
       this.#database.close()
       this.#lock.release()
     }
-  }
-
-  /** Once closed, and not under a `sync` that still uses the descriptor. */
-  #closeLog(): void {
-    if (!this.#isClosed || this.#syncs > 0 || this.#logDescriptor === undefined) return
-    closeSync(this.#logDescriptor)
-    this.#logDescriptor = undefined
   }
 
   #seal(): void {

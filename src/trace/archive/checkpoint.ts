@@ -15,7 +15,7 @@ import type { KindKey } from "./block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, type StateHistory } from "./state-history.ts"
 
-/** Blocks holding a kind between two of its checkpoints: 64 tables of contents are read in some 10 ms. */
+/** Blocks holding a kind between two of its checkpoints: as many tables of contents a start has to read at most. */
 export const BLOCKS_PER_CHECKPOINT = 64
 
 /** Rows of changes upon one full row: reading a row costs more than a few states more. */

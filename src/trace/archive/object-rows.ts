@@ -2,7 +2,8 @@
  * Names of objects: one row for each object ever seen, written when its number first appears.
  *
  * Readers ask by (kind, number), and mostly in one of two orders: as the objects were listed, then rows are fetched 64
- * at a time; or as they change, in no order, then one by one (5 µs; fetching their neighbours as well took 150 µs for nothing).
+ * at a time; or as they change, in no order, then one by one (fetching 64 neighbours as well made an export of 96,000 events
+ * over 100,000 objects take 16 s instead of 2 to 3, on a busy machine).
  * What was asked for is kept in two generations: when the younger one is full it becomes the older one, and what
  * nobody asks for in the meantime is forgotten with that.
  */

@@ -39,7 +39,7 @@ const NEARLY_FULL = 0.75
 
 /**
  * A plain memory copy. `set` on a typed array goes word by word as soon as one side is shared memory, which a
- * sender's slab is: 2.8 µs instead of 0.2 for an event of 2.9 kB.
+ * sender's slab is: 2.8 µs for an event of 2.9 kB in a CPU profile, in which the plain copy no longer shows.
  */
 const copyBytes = Buffer.prototype.copy
 

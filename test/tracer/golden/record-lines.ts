@@ -71,7 +71,10 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
       session.start()
       await new Promise((resolve) => setImmediate(resolve))
       handler?.head(200, new Map())
-      return { lines, feed: (bytes: Buffer) => handler?.data(bytes, 0, bytes.length), flush: () => sink.flush(), session }
+      return { lines, feed: (bytes: Buffer) => {
+          handler?.data(bytes, 0, bytes.length)
+          handler?.readDone?.()
+        }, flush: () => sink.flush(), session }
     })
   )
   const all = recorders.flatMap(({ lines, feed, flush }) => lines.map(({ time, bytes }) => ({ time, bytes, feed, flush })))

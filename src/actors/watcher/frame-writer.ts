@@ -1,0 +1,178 @@
+/**
+ * Batches what is recorded into frames for the store.
+ *
+ * Guarantees: the resume version that a frame carries is never ahead of the events in it and before it; times never
+ * decrease, also across restarts and set clocks; whatever is added finds a place, in a slab of its own size if need be. A
+ * frame leaves when its slab is full or 5 ms after the network read that began it.
+ */
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { Outbox } from "../../runtime/outbox.ts"
+import { type ActionCode, type Gap, type NewObject, ObservationsBuilder } from "../../trace/observations.ts"
+import type { KindResumePoint } from "../stored-state.ts"
+
+/** ms that an event may wait for company (architecture §3: a frame is at most 5 ms old). */
+const frameAgeMs = 5
+/** ms between frames that only move the resume version of a kind whose changes do not count. */
+const progressIntervalMs = 1000
+/** Bytes asked of the outbox for an ordinary frame: a quarter of a slab, so that its rest is worth using. */
+const frameBytes = 64 * 1024
+/** Bytes of a frame that says only how far the kind is complete. */
+const progressBytes = 4096
+
+/** Where frames go: the outbox of the `observations` mailbox. */
+export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
+
+export class FrameWriter {
+  readonly #gvk: string
+  readonly #outlet: FrameOutlet
+  readonly #clock: Clock
+  readonly #builder: ObservationsBuilder
+  #epoch: number
+  #isOpen = false
+  #flushTimer: Timer | undefined
+  #progressTimer: Timer | undefined
+  /** Everything delivered up to here is in a frame; `undefined` while nothing is complete, as during a list. */
+  #reached: ResourceVersion | string | undefined
+  /** The version and time of the last frame that said so. */
+  #completeVersion: string
+  #completeTime: number
+  /** Time of the present network read, µs; 0 between reads. */
+  #readTime = 0
+  #lastTime: number
+
+  constructor(gvk: string, outlet: FrameOutlet, clock: Clock, resume: KindResumePoint) {
+    this.#gvk = gvk
+    this.#outlet = outlet
+    this.#clock = clock
+    this.#builder = new ObservationsBuilder(gvk)
+    this.#epoch = resume.epoch
+    this.#completeVersion = resume.resumeVersion
+    this.#completeTime = resume.completeTime
+    this.#lastTime = resume.lastTime
+  }
+
+  get isWritable(): boolean {
+    return this.#outlet.isWritable
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** µs since the Unix epoch of the last event; 0 before the first. */
+  get lastTime(): number {
+    return this.#lastTime
+  }
+
+  /** The version up to which the kind is complete in what was sent; the empty string before the first list. */
+  get completeVersion(): string {
+    return this.#completeVersion
+  }
+
+  /** µs since the Unix epoch at which that was said; 0 before. */
+  get completeTime(): number {
+    return this.#completeTime
+  }
+
+  /** Adds an event with the time of the present network read; its object is `bytes[start, end)`. */
+  event(
+    action: ActionCode,
+    objectNumber: number,
+    version: ResourceVersion | string,
+    fingerprintLow: number,
+    fingerprintHigh: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): void {
+    const time = this.now()
+    const builder = this.#builder
+    this.#open(frameBytes)
+    if (builder.append(action, objectNumber, time, version, fingerprintLow, fingerprintHigh, bytes, start, end)) return
+    this.flush()
+    this.#open(Math.max(frameBytes, builder.sizeFor(end - start)))
+    if (builder.append(action, objectNumber, time, version, fingerprintLow, fingerprintHigh, bytes, start, end)) return
+    throw new Error(`an event of ${end - start} bytes of ${this.#gvk} object ${objectNumber} fits no frame`)
+  }
+
+  /** Names an object whose number is new; before its first event. */
+  object(object: NewObject): void {
+    this.#open(frameBytes)
+    if (this.#builder.addObject(object)) return
+    this.flush()
+    this.#open(this.#builder.sizeFor(0, object))
+    this.#builder.addObject(object)
+  }
+
+  gap(gap: Gap): void {
+    this.#open(frameBytes)
+    if (this.#builder.addGap(gap)) return
+    this.flush()
+    this.#open(frameBytes)
+    this.#builder.addGap(gap)
+  }
+
+  /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */
+  reach(version: ResourceVersion | string | undefined): void {
+    this.#reached = version
+  }
+
+  /** Versions from here on belong to a new history. */
+  beginEpoch(): void {
+    this.flush()
+    this.#epoch++
+    this.#reached = undefined
+  }
+
+  /** One reading of the clock per network read; never behind an earlier one. µs since the Unix epoch. */
+  now(): number {
+    if (this.#readTime === 0) this.#readTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
+    this.#lastTime = this.#readTime
+    return this.#readTime
+  }
+
+  /** The network read is through: the next event has a time of its own. */
+  readDone(): void {
+    this.#readTime = 0
+    if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.flush())
+    else if (this.#reached !== undefined) {
+      this.#progressTimer ??= this.#clock.after(progressIntervalMs, () => this.progress())
+    }
+  }
+
+  /** Says how far the kind is complete, in a frame of its own if nothing else is waiting. */
+  progress(): void {
+    this.#progressTimer?.cancel()
+    this.#progressTimer = undefined
+    if (this.#isOpen || this.#reached === undefined || String(this.#reached) === this.#completeVersion) return
+    this.#open(progressBytes)
+    this.flush()
+  }
+
+  /** Sends what is gathered. */
+  flush(): void {
+    this.#flushTimer?.cancel()
+    this.#flushTimer = undefined
+    if (!this.#isOpen) return this.progress()
+    if (this.#reached !== undefined) {
+      this.#completeVersion = String(this.#reached)
+      this.#completeTime = this.#clock.wallMicros()
+      this.#builder.completeThrough(this.#completeVersion)
+    }
+    this.#outlet.commit(this.#builder.finish())
+    this.#isOpen = false
+  }
+
+  /** Sends what is gathered and gives up all timers. */
+  close(): void {
+    this.flush()
+    this.#progressTimer?.cancel()
+  }
+
+  #open(minimumBytes: number): void {
+    if (this.#isOpen) return
+    this.#builder.begin(this.#outlet.reserve(minimumBytes), this.#epoch)
+    this.#isOpen = true
+  }
+}
