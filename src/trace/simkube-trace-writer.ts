@@ -13,10 +13,10 @@ import type { Action } from "./event.ts"
 import type { JsonObject } from "./exact-json.ts"
 import { MessagePackError } from "./message-pack.ts"
 import { MessagePackWriter } from "./message-pack-writer.ts"
-import { deletionStub, type SimkubeObject, type SimkubeType, sanitise, simkubeType, specOf } from "./sanitise.ts"
+import { deletionStub, type SimkubeObject, type SimkubeType, sanitise, simkubeType } from "./sanitise.ts"
 import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
 import { SimkubeEvents } from "./simkube-events.ts"
-import { NestingTooDeepError, simkubeHash } from "./simkube-hash.ts"
+import { type EncodedSimkubeObject, writeSimkubeObject } from "./simkube-object.ts"
 import {
   namespacedName,
   type OwnedLifecycles,
@@ -40,7 +40,8 @@ export interface SimkubeTraceOptions {
   readonly spool: Spool
 }
 
-interface ObjectName {
+/** Which object. */
+export interface SimkubeObjectName {
   readonly gvk: string
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string
@@ -48,14 +49,14 @@ interface ObjectName {
 }
 
 /** One object of the start snapshot, as the server sent it; the writer sanitises. */
-export interface SimkubeSnapshotObject extends ObjectName {
+export interface SimkubeSnapshotObject extends SimkubeObjectName {
   readonly object: JsonObject
 }
 
 /** One change: an object as the server sent it, or the news that it is gone. `time` is in µs since the Unix epoch. */
 export type SimkubeChange =
   | (SimkubeSnapshotObject & { readonly action: "applied"; readonly time: number })
-  | (ObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
+  | (SimkubeObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
 
 /** Chunks given out are about this large. */
 const CHUNK_BYTES = 64 * 1024
@@ -94,14 +95,31 @@ export class SimkubeTraceWriter {
   }
 
   /**
+   * How SimKube names a kind that can be told of. For others `undefined`, and they count as left out: whoever encodes objects
+   * elsewhere asks once per object or change, as {@link addSnapshot} and {@link add} do by themselves.
+   */
+  admit(gvk: string): SimkubeType | undefined {
+    const type = this.#types.get(gvk)
+    if (type === undefined) this.#leftOut.set(gvk, (this.#leftOut.get(gvk) ?? 0) + 1)
+    return type
+  }
+
+  /**
    * Adds an object to the head event: it existed when the window began. Only before the first {@link add}.
    *
    * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
    */
   addSnapshot(object: SimkubeSnapshotObject): void {
-    if (!this.#isHeadOpen) throw new Error("the start snapshot must be complete before the first change")
-    const encoded = this.#encodeApplied(object)
-    if (encoded !== undefined) this.#events.apply(encoded)
+    this.#expectHead()
+    const type = this.admit(object.gvk)
+    if (type !== undefined) this.addEncodedSnapshot(object, this.#encode(object, sanitise(type, object.object)))
+  }
+
+  /** {@link addSnapshot} of an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
+  addEncodedSnapshot(name: SimkubeObjectName, object: EncodedSimkubeObject): void {
+    this.#expectHead()
+    this.#events.apply(object.bytes)
+    this.#remember(name, object.hash)
   }
 
   /**
@@ -110,16 +128,25 @@ export class SimkubeTraceWriter {
    * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
    */
   add(change: SimkubeChange): void {
-    const isApplied = change.action === "applied"
-    const encoded = isApplied ? this.#encodeApplied(change) : this.#encodeDeleted(change)
-    if (encoded === undefined) return
-    this.#seconds = Math.max(this.#seconds, Math.floor(change.time / 1_000_000))
-    const startsEvent =
-      this.#isHeadOpen || this.#events.seconds !== this.#seconds || (isApplied && this.#events.holdsDeletions)
-    if (startsEvent) this.#events.begin(this.#seconds)
-    this.#isHeadOpen = false
-    if (isApplied) this.#events.apply(encoded)
-    else this.#events.delete(encoded)
+    const type = this.admit(change.gvk)
+    if (type === undefined) return
+    if (change.action === "applied") {
+      this.addEncoded(change, change.time, this.#encode(change, sanitise(type, change.object)))
+    } else {
+      const { bytes } = this.#encode(change, deletionStub(type, change.namespace, change.name))
+      this.#enter(change.time, false)
+      this.#events.delete(bytes)
+    }
+  }
+
+  /**
+   * {@link add} of an admitted object that was applied and encoded elsewhere. Its bytes are copied. `time` is in µs since the
+   * Unix epoch. Throws SpoolError.
+   */
+  addEncoded(name: SimkubeObjectName, time: number, object: EncodedSimkubeObject): void {
+    this.#enter(time, true)
+    this.#events.apply(object.bytes)
+    this.#remember(name, object.hash)
   }
 
   /**
@@ -160,39 +187,35 @@ export class SimkubeTraceWriter {
     yield taken(out)
   }
 
-  /** The encoded object, valid until the next one; `undefined` if its kind is left out. */
-  #encodeApplied(source: SimkubeSnapshotObject): Uint8Array | undefined {
-    const type = this.#typeOf(source.gvk)
-    if (type === undefined) return undefined
-    const object = sanitise(type, source.object)
-    const [encoded, hash] = this.#encode(source, object, () => simkubeHash(specOf(object)))
-    const names = this.#index.get(source.gvk) ?? new Map<string, bigint>()
-    this.#index.set(source.gvk, names.set(namespacedName(source.namespace, source.name), hash))
-    return encoded
+  #expectHead(): void {
+    if (!this.#isHeadOpen) throw new Error("the start snapshot must be complete before the first change")
   }
 
-  #encodeDeleted(source: ObjectName): Uint8Array | undefined {
-    const type = this.#typeOf(source.gvk)
-    if (type === undefined) return undefined
-    return this.#encode(source, deletionStub(type, source.namespace, source.name), () => undefined)[0]
+  /** Makes the event that the next change belongs to the open one. */
+  #enter(time: number, isApplied: boolean): void {
+    this.#seconds = Math.max(this.#seconds, Math.floor(time / 1_000_000))
+    const startsEvent =
+      this.#isHeadOpen || this.#events.seconds !== this.#seconds || (isApplied && this.#events.holdsDeletions)
+    if (startsEvent) this.#events.begin(this.#seconds)
+    this.#isHeadOpen = false
   }
 
-  #encode<A>(source: ObjectName, object: SimkubeObject, hash: () => A): readonly [Uint8Array, A] {
+  #remember(name: SimkubeObjectName, hash: bigint): void {
+    const names = this.#index.get(name.gvk) ?? new Map<string, bigint>()
+    this.#index.set(name.gvk, names.set(namespacedName(name.namespace, name.name), hash))
+  }
+
+  /** The encoded object, valid until the next one. */
+  #encode(source: SimkubeObjectName, object: SimkubeObject): EncodedSimkubeObject {
     this.#object.clear()
     try {
-      writeObject(this.#object, object)
-      return [this.#object.view(), hash()]
+      const hash = writeSimkubeObject(this.#object, object)
+      return { bytes: this.#object.view(), hash }
     } catch (error) {
-      if (!(error instanceof MessagePackError || error instanceof NestingTooDeepError)) throw error
+      if (!(error instanceof MessagePackError)) throw error
       const { gvk, namespace, name } = source
       throw new UnwritableChangeError({ gvk, namespace, name, detail: error.message })
     }
-  }
-
-  #typeOf(gvk: string): SimkubeType | undefined {
-    const type = this.#types.get(gvk)
-    if (type === undefined) this.#leftOut.set(gvk, (this.#leftOut.get(gvk) ?? 0) + 1)
-    return type
   }
 
   #writeLifecycles(out: MessagePackWriter, lifecycles: Iterable<OwnedLifecycles>): void {
@@ -212,20 +235,6 @@ export class SimkubeTraceWriter {
     }
     out.writeMapHeader(count)
     out.writeEncoded(entries.view())
-  }
-}
-
-const writeObject = (out: MessagePackWriter, object: SimkubeObject): void => {
-  out.writeMapHeader(3 + object.rest.length)
-  out.writeString("apiVersion")
-  out.writeString(object.apiVersion)
-  out.writeString("kind")
-  out.writeString(object.kind)
-  out.writeString("metadata")
-  out.writeValue(object.metadata, 1)
-  for (const [key, value] of object.rest) {
-    out.writeString(key)
-    out.writeValue(value, 1)
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * Fields we do not know are ignored, as SimKube ignores them.
  */
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 export const ExportRequest = Schema.Struct({
@@ -25,10 +26,36 @@ export const ExportRequest = Schema.Struct({
 
 export type ExportRequest = typeof ExportRequest.Type
 
-/** Largest body in bytes, SimKube's limit. */
-export const exportRequestBytes = 1024 * 1024
+/** A request, or the status and the line to answer instead. */
+export type ExportRequestReading =
+  | { readonly tag: "request"; readonly request: ExportRequest }
+  | { readonly tag: "refused"; readonly status: 400 | 422 | 501; readonly message: string }
+
+/** Reads the body of a request. Never throws. */
+export const readExportRequest = (body: string): ExportRequestReading => {
+  const refused = (status: 400 | 422 | 501, message: string): ExportRequestReading => ({
+    tag: "refused",
+    status,
+    message,
+  })
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch (cause) {
+    return refused(400, `the body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+  const decoded = Schema.decodeUnknownResult(ExportRequest)(parsed, { errors: "all" })
+  if (Result.isFailure(decoded)) {
+    // One line: what is wrong stands above where it is wrong.
+    const faults = decoded.failure.message.replaceAll(/\n\s+at /g, " at ").replaceAll(/\s*\n\s*/g, "; ")
+    return refused(422, `not an export request: ${faults}`)
+  }
+  const store = objectStoreOf(decoded.success.export_path)
+  if (store === undefined) return { tag: "request", request: decoded.success }
+  return refused(501, `uploading to ${store} is not part of this version; ask for a file path and store the answer`)
+}
 
 /** Object stores a path can name; uploading to them is not part of this version. */
-export const objectStoreOf = (path: string): string | undefined =>
-  /^(s3|s3a|gs|azure|az|adl|abfs|abfss):\/\//.exec(path)?.[1] ??
-  (/^https:\/\/[^/]*\.(amazonaws|r2\.cloudflarestorage)\.com\//.test(path) ? "s3" : undefined)
+const objectStoreOf = (path: string): string | undefined =>
+  /^(s3|s3a|gs|azure|az|adl|abfs|abfss):\/\//i.exec(path)?.[1]?.toLowerCase() ??
+  (/^https:\/\/[^/]*\.(amazonaws|r2\.cloudflarestorage)\.com\//i.test(path) ? "s3" : undefined)

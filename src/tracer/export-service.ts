@@ -1,12 +1,19 @@
 /**
  * Exports as the rest of the process sees them: a request goes to the exporter's worker, its encoded trace comes back piece by
- * piece. A slow reader holds its own export back, by not acknowledging, and nothing else.
+ * piece, each only when the one before was taken. A slow reader holds its own export back and nothing else: the mailbox is
+ * emptied at once, and the exporter stops when a window of that export waits here (`exportWindowBytes`).
  *
- * The receiving end is an actor in the main thread, so that links, credits and re-linking are the runtime's.
+ * The receiving end is an actor in the main thread, so that links and re-linking are the runtime's.
  */
 import * as Effect from "effect/Effect"
-import { decodeExportChunk } from "../actors/export-chunk.ts"
-import type { ExporterConfig, ExporterControl, ExportJob, ExportRefused } from "../actors/exporter/definition.ts"
+import { decodeExportChunk, type ExportChunk } from "../actors/export-chunk.ts"
+import {
+  type ExporterConfig,
+  type ExporterControl,
+  type ExportJob,
+  type ExportRefused,
+  exportWindowBytes,
+} from "../actors/exporter/definition.ts"
 import { exporterName, exportMailbox } from "../actors/names.ts"
 import type { ActorDefinition } from "../runtime/actor.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
@@ -15,7 +22,7 @@ import type { CallError } from "../runtime/errors.ts"
 import type { Supervisor } from "../runtime/supervisor.ts"
 import { localThread } from "../runtime/thread.ts"
 
-/** Takes one export's pieces. `piece` answers when the next may come; `end` is the last call. */
+/** Takes one export's pieces, which are its own. `piece` answers when the next may come; `end` is the last call. */
 export interface ExportReader {
   piece(data: Uint8Array): Promise<void>
   /** `error` is undefined when the trace is whole. */
@@ -25,10 +32,15 @@ export interface ExportReader {
 /** ms that a request waits for an exporter that is starting. */
 const exporterStartMs = 5000
 
+/** Bytes taken that are worth telling the exporter of: a call for each piece would cost more than encoding it. */
+const tellBytes = exportWindowBytes / 4
+
 /** An export under way. */
 export interface RunningExport {
   /** Gaps of the recording that lie in the window. */
   readonly gaps: number
+  /** Tracked kinds that the format cannot tell of. */
+  readonly leftOut: ReadonlyArray<string>
   /** Gives it up; nothing more is delivered. */
   cancel(): void
 }
@@ -37,7 +49,7 @@ const readerDefinition: ActorDefinition<null, Record<never, never>, never> = { r
 
 export class ExportService {
   readonly #exporter: Pick<Supervisor<ExporterConfig, ExporterControl, never>, "call" | "running">
-  readonly #readers = new Map<number, ExportReader>()
+  readonly #readings = new Map<number, Reading>()
   #nextId = 1
 
   constructor(system: ActorSystem, exporter: Supervisor<ExporterConfig, ExporterControl, never>, clock: Clock) {
@@ -54,8 +66,10 @@ export class ExportService {
             const inbox = context.inbox(exportMailbox, {
               attached: () => undefined,
               frame: (sender, frame) => {
-                const acknowledge = (): void => inbox.acknowledge(sender, frame.incarnation, frame.number)
-                void this.#deliver(frame.payload).then(acknowledge, acknowledge)
+                const chunk = decodeExportChunk(frame.payload)
+                // The exporter uses that memory again as soon as the frame is acknowledged.
+                this.#deliver({ ...chunk, data: Uint8Array.from(chunk.data) })
+                inbox.acknowledge(sender, frame.incarnation, frame.number)
               }
             })
             return {}
@@ -69,37 +83,62 @@ export class ExportService {
   /** Starts an export. */
   start(job: Omit<ExportJob, "export">, reader: ExportReader): Effect.Effect<RunningExport, ExportRefused | CallError> {
     const id = this.#nextId++
-    this.#readers.set(id, reader)
-    const cancel = (): void => {
-      if (!this.#readers.delete(id)) return
-      Effect.runFork(Effect.ignore(this.#exporter.call("cancel", id)))
-    }
+    this.#readings.set(id, { reader, taken: 0, settled: Promise.resolve() })
+    const cancel = (): void => this.#cancel(id)
     // An exporter that was just restarted is worth a moment's wait.
     const running = this.#exporter
       .running()
       .pipe(Effect.timeoutOrElse({ duration: exporterStartMs, orElse: () => Effect.void }))
     return running.pipe(
       Effect.andThen(this.#exporter.call("start", { ...job, export: id })),
-      Effect.tapError(() => Effect.sync(() => this.#readers.delete(id))),
-      Effect.map(({ gaps }) => ({ gaps, cancel }))
+      // After a missed deadline the exporter may yet begin what nobody would read.
+      Effect.tapError(() => Effect.sync(cancel)),
+      Effect.map(({ gaps, leftOut }) => ({ gaps, leftOut, cancel }))
     )
   }
 
   /** The exporter's thread has ended: what it had not sent will not come. */
   exporterGone(reason: string): void {
-    for (const [id, reader] of this.#readers) {
-      this.#readers.delete(id)
+    for (const [id, { reader }] of this.#readings) {
+      this.#readings.delete(id)
       reader.end(`the exporter ended: ${reason}`)
     }
   }
 
-  async #deliver(payload: Uint8Array): Promise<void> {
-    const chunk = decodeExportChunk(payload)
-    const reader = this.#readers.get(chunk.export)
-    if (reader === undefined) return
-    if (chunk.data.length > 0) await reader.piece(chunk.data)
-    if (!chunk.last) return
-    this.#readers.delete(chunk.export)
-    reader.end(chunk.error === "" ? undefined : chunk.error)
+  #cancel(id: number): void {
+    if (!this.#readings.delete(id)) return
+    Effect.runFork(Effect.ignore(this.#exporter.call("cancel", id)))
   }
+
+  /** Pieces of one export follow each other; a reader that fails gives its export up. */
+  #deliver(chunk: ExportChunk): void {
+    const reading = this.#readings.get(chunk.export)
+    if (reading === undefined) return
+    reading.settled = reading.settled
+      .then(() => this.#hand(reading, chunk))
+      .catch(() => this.#cancel(chunk.export))
+  }
+
+  async #hand(reading: Reading, chunk: ExportChunk): Promise<void> {
+    if (this.#readings.get(chunk.export) !== reading) return
+    if (chunk.data.length > 0) await reading.reader.piece(chunk.data)
+    reading.taken += chunk.data.length
+    if (chunk.last) {
+      // It may have been given up meanwhile.
+      if (this.#readings.delete(chunk.export)) reading.reader.end(chunk.error === "" ? undefined : chunk.error)
+    } else if (reading.taken >= tellBytes) {
+      const taken = { export: chunk.export, bytes: reading.taken }
+      reading.taken = 0
+      Effect.runFork(Effect.ignore(this.#exporter.call("taken", taken)))
+    }
+  }
+}
+
+/** One export as it is being read. */
+interface Reading {
+  readonly reader: ExportReader
+  /** Bytes that the exporter has not been told of. */
+  taken: number
+  /** When every piece so far has been taken. */
+  settled: Promise<void>
 }

@@ -1,16 +1,24 @@
 /**
  * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `POST /export`.
  *
- * No authentication: it listens on loopback unless told otherwise. An export that fails midway ends with a broken
- * connection, never with a short body that looks whole.
+ * No authentication: it listens on loopback unless told otherwise. Whatever a client sends or fails to read costs it its own
+ * answer and nothing else. An export that fails midway ends with a broken connection, never with a short body that looks
+ * whole.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { ExportRequest, exportRequestBytes, objectStoreOf } from "./export-request.ts"
+import { type Clock, systemClock } from "../runtime/clock.ts"
+import { type ExportRequest, readExportRequest } from "./export-request.ts"
 import type { ExportReader, RunningExport } from "./export-service.ts"
 import { metricsContentType } from "./metrics-text.ts"
+import { readBody } from "./request-body.ts"
+
+/** Why an export cannot start: a message for the client and the status to send it with. */
+export interface ExportRefusal {
+  readonly status: number
+  readonly message: string
+}
 
 /** What the interface shows; the recorder provides it. */
 export interface HttpApiSources {
@@ -18,35 +26,49 @@ export interface HttpApiSources {
   readonly verboseReadiness: () => string
   readonly metrics: () => Promise<string>
   readonly incompleteHeader: () => string | undefined
-  /** Fails with a message for the client and the status to send it with. */
-  readonly startExport: (
-    request: ExportRequest,
-    reader: ExportReader
-  ) => Effect.Effect<RunningExport, { readonly status: number; readonly message: string }>
+  readonly startExport: (request: ExportRequest, reader: ExportReader) => Effect.Effect<RunningExport, ExportRefusal>
 }
 
 /** The address is taken, or may not be listened on. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   host: Schema.String,
   port: Schema.Number,
-  code: Schema.String
+  code: Schema.String,
 }) {
   override get message(): string {
-    const where = `${this.host}:${this.port}`
-    if (this.code === "EADDRINUSE") return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks a free one)`
-    if (this.code === "EACCES") return `listening on ${where} is not permitted; choose a port above 1023 with --port`
-    if (this.code === "EADDRNOTAVAIL") return `${this.host} is not an address of this machine; choose one with --bind`
-    return `cannot listen on ${where}: ${this.code}`
+    const where = `${bracketed(this.host)}:${this.port}`
+    switch (this.code) {
+      case "EADDRINUSE":
+        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks a free one)`
+      case "EACCES":
+        return `listening on ${where} is not permitted; choose a port above 1023 with --port`
+      case "EADDRNOTAVAIL":
+      case "EINVAL":
+        return `${this.host} is not an address of this machine; choose one with --bind`
+      case "ENOTFOUND":
+      case "EAI_AGAIN":
+        return `there is no host ${this.host}; choose an address of this machine with --bind`
+      default:
+        return `cannot listen on ${where}: ${this.code}`
+    }
   }
 }
 
-/** Answers the server and the port it listens on. It is closed with the scope, open exports included. */
-export const serveHttpApi = (host: string, port: number, sources: HttpApiSources) =>
+/** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
+const clientPatienceMs = 300_000
+
+/** Answers where it listens. It is closed with the scope, open exports included. */
+export const serveHttpApi = (host: string, port: number, sources: HttpApiSources, clock: Clock = systemClock) =>
   Effect.acquireRelease(
     Effect.callback<Server, ListenError>((resume) => {
-      const server = createServer((request, response) => void handle(request, response, sources))
+      const server = createServer((request, response) => {
+        answer(request, response, sources, clock).catch((cause: unknown) => {
+          if (response.headersSent) response.destroy()
+          else text(response, 500, `${messageOf(cause)}\n`)
+        })
+      })
       server.once("error", (error: NodeJS.ErrnoException) =>
-        resume(Effect.fail(new ListenError({ host, port, code: error.code ?? error.message })))
+        resume(Effect.fail(new ListenError({ host, port, code: error.code ?? error.message }))),
       )
       server.listen(port, host, () => resume(Effect.succeed(server)))
     }),
@@ -54,39 +76,45 @@ export const serveHttpApi = (host: string, port: number, sources: HttpApiSources
       Effect.callback<void>((resume) => {
         server.close(() => resume(Effect.void))
         server.closeAllConnections()
-      })
+      }),
   ).pipe(
     Effect.map((server) => {
       const address = server.address()
-      return { port: typeof address === "object" && address !== null ? address.port : port }
-    })
+      const actual = typeof address === "object" && address !== null ? address.port : port
+      return { port: actual, url: `http://${bracketed(host)}:${actual}` }
+    }),
   )
 
-const handle = async (request: IncomingMessage, response: ServerResponse, sources: HttpApiSources): Promise<void> => {
-  const url = new URL(request.url ?? "/", "http://localhost")
+/** An IPv6 address as URLs have it. */
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)
+
+const answer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  sources: HttpApiSources,
+  clock: Clock,
+): Promise<void> => {
+  // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
+  const url = URL.parse(request.url ?? "/", "http://localhost")
+  const path = url?.pathname ?? ""
   const reads = request.method === "GET" || request.method === "HEAD"
-  try {
-    if (url.pathname === "/healthz" && reads) return text(response, 200, "ok\n")
-    if (url.pathname === "/readyz" && reads) {
-      const status = sources.isReady() ? 200 : 503
-      const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
-      return text(response, status, url.searchParams.has("verbose") ? sources.verboseReadiness() : short)
-    }
-    if (url.pathname === "/metrics" && reads) return text(response, 200, await sources.metrics(), metricsContentType)
-    if (url.pathname === "/export") {
-      if (request.method === "POST") return await exportTrace(request, response, sources)
-      response.setHeader("Allow", "POST")
-      return text(response, 405, "POST an export request to /export\n")
-    }
-    if (["/healthz", "/readyz", "/metrics"].includes(url.pathname)) {
-      response.setHeader("Allow", "GET, HEAD")
-      return text(response, 405, "only GET and HEAD\n")
-    }
-    text(response, 404, "not found; there are /healthz, /readyz, /metrics and POST /export\n")
-  } catch (cause) {
-    if (response.headersSent) response.destroy()
-    else text(response, 500, `${cause instanceof Error ? cause.message : String(cause)}\n`)
+  if (path === "/healthz" && reads) return text(response, 200, "ok\n")
+  if (path === "/readyz" && reads) {
+    const status = sources.isReady() ? 200 : 503
+    const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
+    return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
   }
+  if (path === "/metrics" && reads) return text(response, 200, await sources.metrics(), metricsContentType)
+  if (path === "/export") {
+    if (request.method === "POST") return await exportTrace(request, response, sources, clock)
+    response.setHeader("Allow", "POST")
+    return text(response, 405, "POST an export request to /export\n")
+  }
+  if (["/healthz", "/readyz", "/metrics"].includes(path)) {
+    response.setHeader("Allow", "GET, HEAD")
+    return text(response, 405, "only GET and HEAD\n")
+  }
+  text(response, 404, "not found; there are /healthz, /readyz, /metrics and POST /export\n")
 }
 
 const text = (response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void => {
@@ -94,94 +122,94 @@ const text = (response: ServerResponse, status: number, body: string, type = "te
   response.end(body)
 }
 
-const exportTrace = async (request: IncomingMessage, response: ServerResponse, sources: HttpApiSources): Promise<void> => {
+const exportTrace = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  sources: HttpApiSources,
+  clock: Clock,
+): Promise<void> => {
   const body = await readBody(request)
-  if (body === undefined) return text(response, 413, `an export request has at most ${exportRequestBytes} bytes\n`)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(body)
-  } catch (cause) {
-    return text(response, 400, `the body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}\n`)
-  }
-  const decoded = Schema.decodeUnknownExit(ExportRequest)(parsed)
-  if (Exit.isFailure(decoded)) return text(response, 422, `not an export request: ${String(decoded.cause)}\n`)
-  const store = objectStoreOf(decoded.value.export_path)
-  if (store !== undefined) {
-    return text(response, 501, `uploading to ${store} is not part of this version; ask for a file path and store the answer\n`)
-  }
-  await streamExport(response, sources, decoded.value)
+  if (body.tag === "gone") return
+  // What is left of the request is not read, so nothing can follow it on this connection.
+  if (body.tag === "too-large") response.setHeader("Connection", "close")
+  const reading = body.tag === "too-large" ? body : readExportRequest(body.text)
+  if (reading.tag !== "request") return text(response, reading.status, `${reading.message}\n`)
+  await streamExport(response, sources, reading.request, clock)
 }
 
-const streamExport = (response: ServerResponse, sources: HttpApiSources, request: ExportRequest): Promise<void> =>
+const streamExport = (
+  response: ServerResponse,
+  sources: HttpApiSources,
+  request: ExportRequest,
+  clock: Clock,
+): Promise<void> =>
   new Promise((resolve) => {
     const begin = (): void => {
       if (response.headersSent) return
       const incomplete = sources.incompleteHeader()
       if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
       response.writeHead(200, {
-        "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream"
+        "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream",
       })
     }
+    let announceStart: () => void = () => {}
     // Pieces come by another way than the answer to `start` and may overtake it; the headers depend on that answer.
-    const started = Promise.withResolvers<void>()
+    const started = new Promise<void>((announce) => {
+      announceStart = announce
+    })
     const reader: ExportReader = {
       piece: async (data) => {
-        await started.promise
+        await started
         begin()
-        // The piece lies in the exporter's memory until it is acknowledged; the socket may keep it longer.
-        if (response.destroyed || response.write(Buffer.from(data))) return
-        await new Promise<void>((drained) => {
-          const done = (): void => {
-            response.off("drain", done)
-            response.off("close", done)
-            drained()
-          }
-          response.on("drain", done)
-          response.on("close", done)
-        })
+        if (!response.destroyed && !response.write(data)) await drained(response, clock)
       },
       end: (error) => {
         if (error === undefined) {
           begin()
           response.end()
-        } else if (response.headersSent) response.destroy()
-        else text(response, 500, `${error}\n`)
+        } else fail(500, error)
         resolve()
-      }
+      },
     }
-    void Effect.runPromiseExit(sources.startExport(request, reader).pipe(Effect.result)).then((exit) => {
-      if (Exit.isFailure(exit)) {
-        reader.end(String(exit.cause))
-        return
-      }
-      const outcome = exit.value
-      if (outcome._tag === "Failure") {
-        text(response, outcome.failure.status, `${outcome.failure.message}\n`)
-        resolve()
-        return
-      }
-      const { gaps, cancel } = outcome.success
-      if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
-      started.resolve()
-      response.on("close", () => {
-        if (!response.writableFinished) cancel()
-        resolve()
-      })
-    })
+    const fail = (status: number, message: string): void => {
+      if (!response.headersSent) text(response, status, `${message}\n`)
+      else if (!response.writableEnded) response.destroy()
+    }
+    Effect.runPromise(Effect.result(sources.startExport(request, reader))).then(
+      (outcome) => {
+        if (outcome._tag === "Failure") {
+          fail(outcome.failure.status, outcome.failure.message)
+          return resolve()
+        }
+        const { gaps, leftOut, cancel } = outcome.success
+        // The client may have gone before there was anything to give up, and the exporter before its answer came.
+        if (response.destroyed) cancel()
+        else if (!response.headersSent) {
+          if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
+          if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
+        }
+        announceStart()
+        response.on("close", () => {
+          if (!response.writableFinished) cancel()
+          resolve()
+        })
+      },
+      (cause: unknown) => reader.end(messageOf(cause)),
+    )
   })
 
-/** `undefined` when it is too large; the rest is not read then. */
-const readBody = (request: IncomingMessage): Promise<string | undefined> =>
-  new Promise((resolve, reject) => {
-    const pieces: Array<Buffer> = []
-    let length = 0
-    request.on("data", (piece: Buffer) => {
-      length += piece.length
-      if (length > exportRequestBytes) {
-        request.pause()
-        resolve(undefined)
-      } else pieces.push(piece)
-    })
-    request.on("end", () => resolve(Buffer.concat(pieces).toString("utf8")))
-    request.on("error", reject)
+/** Resolves when the client has taken what was written, or is gone; a client that takes nothing is given up. */
+const drained = (response: ServerResponse, clock: Clock): Promise<void> =>
+  new Promise((resolve) => {
+    const patience = clock.after(clientPatienceMs, () => response.destroy())
+    const done = (): void => {
+      patience.cancel()
+      response.off("drain", done)
+      response.off("close", done)
+      resolve()
+    }
+    response.on("drain", done)
+    response.on("close", done)
   })
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -1,6 +1,6 @@
 /**
- * What each recorded kind is doing, as its watcher reports it: the source of readiness, of the incompleteness header of
- * exports, and of the status line.
+ * What each recorded kind is doing, as its watcher reports it, and whether the store can write: the source of readiness, of
+ * the incompleteness header of exports, of exit codes, and of the status line.
  */
 import type { KindState } from "../kube/watch/protocol.ts"
 
@@ -11,14 +11,21 @@ export interface KindStatus {
   readonly detail: string
   /** µs since the Unix epoch at which the state was entered. */
   readonly since: number
+  /** The server refuses us: the kind is `forbidden`, or it is `failing` because the credentials are not accepted (401). */
+  readonly isRefused: boolean
 }
 
 export class KindStatuses {
   readonly #kinds = new Map<string, KindStatus>()
+  /** Kinds that have just met a 401; the state that follows from it comes right after. */
+  readonly #unauthorized = new Set<string>()
+  #storeTrouble: string | undefined
 
   /** Every kind starts as `listing`: ready means that each first list is recorded or cannot be made. */
   constructor(gvks: Iterable<string>, nowMicros: number) {
-    for (const gvk of gvks) this.#kinds.set(gvk, { gvk, state: "listing", detail: "starting", since: nowMicros })
+    for (const gvk of gvks) {
+      this.#kinds.set(gvk, { gvk, state: "listing", detail: "starting", since: nowMicros, isRefused: false })
+    }
   }
 
   /** Answers whether the state, not only its detail, has changed. */
@@ -26,8 +33,24 @@ export class KindStatuses {
     const before = this.#kinds.get(gvk)
     if (before === undefined) throw new Error(`${gvk} is not recorded here`)
     const changed = before.state !== state
-    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since })
+    const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
+    this.#unauthorized.delete(gvk)
+    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since, isRefused })
     return changed
+  }
+
+  /** The server did not accept the credentials; the state that this leads to follows. */
+  setUnauthorized(gvk: string): void {
+    this.#unauthorized.add(gvk)
+  }
+
+  /** Why the recording cannot be written at this moment; `undefined` when it can. */
+  get storeTrouble(): string | undefined {
+    return this.#storeTrouble
+  }
+
+  setStoreTrouble(trouble: string | undefined): void {
+    this.#storeTrouble = trouble
   }
 
   all(): ReadonlyArray<KindStatus> {
@@ -56,6 +79,7 @@ export class KindStatuses {
       ({ gvk, state, detail }) =>
         `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${gvk} ${state}: ${detail}`,
     )
+    if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
     return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
   }
 }

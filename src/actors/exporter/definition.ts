@@ -33,15 +33,41 @@ export type ExportJob = typeof ExportJob.Type
 /** The request cannot be met, and why. */
 export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {
   /** What to change. */
-  message: Schema.String
+  message: Schema.String,
+  /** `request`: another one could be met. `recording`: it cannot be read. `busy`: {@link maximumExports} are under way. */
+  fault: Schema.Literals(["request", "recording", "busy"])
 }) {}
+
+/**
+ * Bytes of one export that may be on their way to its reader: enough that a quick reader never waits for the answer to what
+ * it took, and what a reader that has stopped reading costs.
+ */
+export const exportWindowBytes = 1024 * 1024
+
+/** Exports under way at once. Each has a database connection with its caches and, in SimKube's format, a spool file. */
+export const maximumExports = 8
 
 export const exporterControl = {
   /**
-   * Checks the request and starts; the trace follows as frames of the `export-chunks` mailbox. Answers how many gaps of the
-   * recording lie in the window.
+   * Checks the request and starts; the trace follows as frames of the `export-chunks` mailbox, until
+   * {@link exportWindowBytes} of it are not yet `taken`.
    */
-  start: { payload: ExportJob, success: Schema.Struct({ gaps: Schema.Number }), error: ExportRefused },
+  start: {
+    payload: ExportJob,
+    success: Schema.Struct({
+      /** Gaps of the recording that lie in the window. */
+      gaps: Schema.Number,
+      /** Tracked kinds that the format cannot tell of. */
+      leftOut: Schema.Array(Schema.String)
+    }),
+    error: ExportRefused
+  },
+  /** The reader has taken so many bytes more of an export; unknown numbers are ignored. */
+  taken: {
+    payload: Schema.Struct({ export: Schema.Number, bytes: Schema.Number }),
+    success: Schema.Void,
+    error: Schema.Never
+  },
   /** Gives an export up; unknown numbers are ignored. */
   cancel: { payload: Schema.Number, success: Schema.Void, error: Schema.Never }
 } as const

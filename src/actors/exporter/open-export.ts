@@ -9,7 +9,7 @@ import type { ObjectEvent, TraceEvent } from "../../trace/event.ts"
 import { isJsonObject, type JsonObject, parseExactJson } from "../../trace/exact-json.ts"
 import { type CompiledFilters, compileFilters, EventFilter } from "../../trace/filters.ts"
 import { writeNdjson } from "../../trace/ndjson-writer.ts"
-import { readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
+import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import type { ExportJob } from "./definition.ts"
@@ -17,8 +17,12 @@ import type { ExportJob } from "./definition.ts"
 export interface OpenExport {
   /** Gaps of the recording that touch the window. */
   readonly gaps: number
-  /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. */
+  /** Tracked kinds that the format cannot tell of: their objects are not in the pieces. */
+  readonly leftOut: ReadonlyArray<string>
+  /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. The last one closes the reader. */
   readonly pieces: Iterator<Uint8Array, void>
+  /** Gives the rest up, also before the first piece. May be called again. */
+  close(): void
 }
 
 /** Events encoded between two pauses, so that a long stretch of left-out events does not hold up other exports. */
@@ -32,18 +36,35 @@ export const openExport = (directory: string, job: ExportJob): OpenExport => {
   const filters = compileFilters({ excluded_namespaces: job.excludedNamespaces, excluded_labels: job.excludedLabels })
   const tracked = readTrackedObjects(job.trackedObjects as Parameters<typeof readTrackedObjects>[0])
   if (tracked === undefined) throw new Error("trackedObjects is not a map of kinds")
-  const reader = ArchiveReader.open(directory)
-  const window = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds: tracked.keys() }
-  const gaps = reader.gaps({ ...window, kinds: [...tracked.keys()] }).length
   const encode = job.format === "ndjson" ? encodeNdjson : encodeSimkube
-  return { gaps, pieces: closing(reader, encode(reader, job, tracked, filters, directory)) }
+  const leftOut = job.format === "ndjson" ? [] : encodeTrackedObjects(tracked).leftOut
+  const reader = ArchiveReader.open(directory)
+  let isOpen = true
+  const closeReader = (): void => {
+    if (isOpen) reader.close()
+    isOpen = false
+  }
+  try {
+    const window = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds: [...tracked.keys()] }
+    const gaps = reader.gaps(window).length
+    const pieces = closing(encode(reader, job, tracked, filters, directory), closeReader)
+    const close = (): void => {
+      pieces.return()
+      // A generator that has not begun ends without its `finally`.
+      closeReader()
+    }
+    return { gaps, leftOut, pieces, close }
+  } catch (cause) {
+    closeReader()
+    throw cause
+  }
 }
 
-function* closing(reader: ArchiveReader, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void> {
+function* closing(pieces: Iterable<Uint8Array>, close: () => void): Generator<Uint8Array, void> {
   try {
     yield* pieces
   } finally {
-    reader.close()
+    close()
   }
 }
 

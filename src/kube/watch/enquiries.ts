@@ -31,13 +31,14 @@ export class HttpEnquiries implements Enquiries {
     if (outcome.tag === "unreachable") return { type: "discovery-failed", status: unreachable(outcome.detail) }
     if (outcome.tag === "failed") return { type: "discovery-failed", status: outcome.status }
     found(resourcePath(outcome.resource, this.#namespace))
-    return { type: "discovered" }
+    return { type: "discovered", clusterUid: await clusterUid(this.#client) }
   }
 
   async probe(selection: Selection): Promise<Input> {
     const list = await requestOnce(this.#client, probePath(selection))
     if (list.tag !== "response") return { type: "probe-failed", status: unreachable(describeFailure(list)) }
-    if (list.status !== 200) return { type: "probe-failed", status: statusOfResponse(list.status, list.headers, list.body) }
+    if (list.status !== 200)
+      return { type: "probe-failed", status: statusOfResponse(list.status, list.headers, list.body) }
     const version = metadataOf(list.body)?.resourceVersion
     if (version === undefined) {
       return { type: "probe-failed", status: unreachable("the answer to a list has no metadata.resourceVersion") }

@@ -6,30 +6,13 @@
  * What the caller must do: carry the commands out in order; feed every answer back, exactly once per request; ignore
  * nothing. Inputs of streams the machine has closed are ignored here.
  */
-import { compareResourceVersions, parseResourceVersion } from "../resource-version.ts"
 import type { ApiStatus } from "../status.ts"
 import type { WatchPolicy } from "./policy.ts"
-import type { Command, Input, Intention, ListReason, Memory, Moment, Phase, WatchState } from "./protocol.ts"
+import type { Command, Input, ListReason, Moment, Phase, WatchState } from "./protocol.ts"
 import { classify } from "./refusal.ts"
+import { Transition } from "./transition.ts"
 
-export const initialState: WatchState = {
-  phase: { tag: "idle" },
-  memory: {
-    nextStream: 1,
-    streamingList: true,
-    listReason: "first",
-    listFromDelivered: false,
-    clusterUid: undefined,
-    lastBookmarkMs: undefined,
-    bookmarkIntervalMs: undefined,
-    relists: [],
-    backOffBaseMs: 0,
-    lastFailureMs: Number.NEGATIVE_INFINITY,
-    malformedAt: undefined,
-    overloaded: false,
-    suspicious: false,
-  },
-}
+export { initialState } from "./protocol.ts"
 
 export const step = (
   policy: WatchPolicy,
@@ -38,51 +21,35 @@ export const step = (
   moment: Moment,
 ): readonly [WatchState, ReadonlyArray<Command>] => {
   if (state.phase.tag === "stopped") return [state, []]
-  const transition = new Transition(policy, state, moment)
+  const transition = new Step(policy, state, moment)
   transition.take(input)
   return transition.result()
 }
 
-/** One step under construction: phase and memory to be, commands so far. */
-class Transition {
-  readonly #policy: WatchPolicy
-  readonly #moment: Moment
-  readonly #commands: Array<Command> = []
-  #phase: Phase
-  #memory: Memory
-
-  constructor(policy: WatchPolicy, state: WatchState, moment: Moment) {
-    this.#policy = policy
-    this.#moment = moment
-    this.#phase = state.phase
-    this.#memory = state.memory
-  }
-
-  result(): readonly [WatchState, ReadonlyArray<Command>] {
-    return [{ phase: this.#phase, memory: this.#memory }, this.#commands]
-  }
-
+/** The transitions: where to go, and what streams say. */
+class Step extends Transition {
   take(input: Input): void {
     switch (input.type) {
       case "start":
-        this.#remember({ clusterUid: input.clusterUid, suspicious: input.resumeVersion !== undefined })
+        if (this.phase.tag !== "idle") return
+        this.remember({ clusterUid: input.clusterUid, suspicious: input.resumeVersion !== undefined })
         return this.#discover()
       case "stop":
         return this.#stop()
       case "discovered":
-        if (this.#phase.tag === "discovering") this.#begin()
+        if (this.phase.tag === "discovering") this.#discovered(input.clusterUid)
         return
       case "not-installed":
-        if (this.#phase.tag === "discovering") this.#absent()
+        if (this.phase.tag === "discovering") this.#absent()
         return
       case "discovery-failed":
-        if (this.#phase.tag === "discovering") this.#fail(input.status, "discover", "discovery")
+        if (this.phase.tag === "discovering") this.fail(input.status, "discover", "discovery")
         return
       case "probed":
-        if (this.#phase.tag === "probing") this.#probed(input.version, input.clusterUid)
+        if (this.phase.tag === "probing") this.#probed(input.version, input.clusterUid)
         return
       case "probe-failed":
-        if (this.#phase.tag === "probing") this.#fail(input.status, "probe", "list")
+        if (this.phase.tag === "probing") this.fail(input.status, "probe", "list")
         return
       case "opened":
         return this.#opened(input.stream)
@@ -114,127 +81,141 @@ class Transition {
   // Where to go ------------------------------------------------------------------------------------------------------
 
   #discover(): void {
-    this.#phase = { tag: "discovering" }
-    this.#commands.push({ type: "discover" })
+    this.phase = { tag: "discovering" }
+    this.commands.push({ type: "discover" })
+  }
+
+  /**
+   * The cluster's UID is kept if none was known: otherwise a recording would learn it from its first probe, when it may be
+   * too late to tell another cluster from this one. A UID that differs is the probe's to judge.
+   */
+  #discovered(clusterUid: string | undefined): void {
+    if (this.memory.clusterUid === undefined) this.#identify(clusterUid)
+    this.#begin()
+  }
+
+  #identify(clusterUid: string | undefined): void {
+    if (clusterUid === undefined || clusterUid === this.memory.clusterUid) return
+    this.remember({ clusterUid })
+    this.commands.push({ type: "cluster-identified", uid: clusterUid })
   }
 
   /** The kind exists: resume where the recording ends, or list. */
   #begin(): void {
-    if (this.#moment.delivered === undefined) return this.#list("first", false)
+    // A list that was begun stays due, with its reason, also when the kind was not installed meanwhile.
+    if (this.memory.listPending) return this.#openList()
+    if (this.moment.delivered === undefined) return this.#list("first", false)
     // Rule 12: a version from disk, or one a restarted server may have lost, can lie ahead of the server, which would
     // then answer 200 and nothing for ever.
-    if (this.#memory.suspicious) return this.#probe()
+    if (this.memory.suspicious) return this.#probe()
     this.#watch()
   }
 
   #probe(): void {
-    this.#phase = { tag: "probing" }
-    this.#commands.push({ type: "probe" })
+    this.phase = { tag: "probing" }
+    this.commands.push({ type: "probe" })
   }
 
   #probed(version: string, clusterUid: string | undefined): void {
-    this.#remember({ suspicious: false })
-    const known = this.#memory.clusterUid
-    const now = parseResourceVersion(version)
-    const delivered = this.#moment.delivered === undefined ? undefined : parseResourceVersion(this.#moment.delivered)
-    const otherCluster = known !== undefined && clusterUid !== undefined && known !== clusterUid
-    const wentBack = now !== undefined && delivered !== undefined && compareResourceVersions(now, delivered) < 0
-    if (clusterUid !== undefined && clusterUid !== known) {
-      this.#remember({ clusterUid })
-      this.#commands.push({ type: "cluster-identified", uid: clusterUid })
+    this.remember({ suspicious: false })
+    const known = this.memory.clusterUid
+    this.#identify(clusterUid)
+    if (known !== undefined && clusterUid !== undefined && known !== clusterUid) {
+      const change = `namespace kube-system has UID ${clusterUid}, it had ${known}`
+      return this.#restored(`${change}: this is another cluster, or it was built anew`)
     }
-    if (!otherCluster && !wentBack)
-      return this.#moment.delivered === undefined ? this.#list("first", false) : this.#watch()
-    const detail = otherCluster
-      ? `namespace kube-system has UID ${clusterUid}, it had ${known}: this is another cluster, or it was built anew`
-      : `the server is at version ${version}, behind ${this.#moment.delivered} already recorded: it was restored from a backup`
-    this.#commands.push({ type: "epoch-started", detail })
+    if (this.isBehind(version)) return this.#restored(this.behind(version))
+    this.#begin()
+  }
+
+  #restored(detail: string): void {
+    this.commands.push({ type: "epoch-started", detail })
     this.#list("cluster-restored", false)
   }
 
   /** Lists, streaming if the server can. `fromDelivered`: "not older than what is recorded" instead of "the latest". */
   #list(reason: ListReason, fromDelivered: boolean): void {
-    this.#remember({ listReason: reason, listFromDelivered: fromDelivered })
+    this.remember({ listReason: reason, listFromDelivered: fromDelivered, listPending: true })
     if (reason !== "first") {
-      const { nowMs } = this.#moment
-      const relists = [...this.#memory.relists.filter((time) => nowMs - time < this.#policy.relistWindowMs), nowMs]
-      this.#remember({ relists })
-      if (relists.length > this.#policy.relistLimit) {
-        const detail = `${relists.length} relists within ${this.#policy.relistWindowMs / 1000} s: waiting longer`
-        this.#commands.push({ type: "alarm", detail })
-        return this.#wait("list", this.#policy.relistPauseMs * (1 + this.#moment.random()), "failing", detail)
+      const { nowMs } = this.moment
+      const relists = [...this.memory.relists.filter((time) => nowMs - time < this.policy.relistWindowMs), nowMs]
+      this.remember({ relists })
+      if (relists.length > this.policy.relistLimit) {
+        const detail = `${relists.length} relists within ${this.policy.relistWindowMs / 1000} s: waiting longer`
+        this.commands.push({ type: "alarm", detail })
+        return this.wait("list", this.policy.relistPauseMs * (1 + this.moment.random()), "failing", detail)
       }
     }
     this.#openList()
   }
 
   #openList(): void {
-    const { listReason, listFromDelivered, streamingList } = this.#memory
-    const version = listFromDelivered ? this.#moment.delivered : undefined
-    this.#commands.push({ type: "state", state: "listing", detail: listReason === "first" ? "first list" : listReason })
-    this.#commands.push({ type: "list-started", reason: listReason })
-    const stream = this.#newStream()
+    const { listReason, listFromDelivered, streamingList } = this.memory
+    const version = listFromDelivered ? this.moment.delivered : undefined
+    this.commands.push({ type: "state", state: "listing", detail: listReason === "first" ? "first list" : listReason })
+    this.commands.push({ type: "list-started", reason: listReason })
+    const stream = this.newStream()
     if (streamingList) {
-      this.#phase = { tag: "streaming-list", stream, opened: false }
-      this.#commands.push({ type: "open-streaming-list", stream, version, timeoutSeconds: this.#watchLife() })
-      this.#limitSilence(stream, this.#policy.responseMs)
+      this.phase = { tag: "streaming-list", stream, opened: false }
+      this.commands.push({ type: "open-streaming-list", stream, version, timeoutSeconds: this.watchLife() })
+      this.limitSilence(stream, this.policy.responseMs)
     } else {
-      this.#phase = { tag: "paging", stream, exact: version !== undefined, page: 1 }
-      this.#commands.push({ type: "open-page", stream, version, continueToken: undefined })
-      this.#limitSilence(stream, this.#policy.responseMs)
+      this.phase = { tag: "paging", stream, exact: version !== undefined, page: 1 }
+      this.commands.push({ type: "open-page", stream, version, continueToken: undefined })
+      this.limitSilence(stream, this.policy.responseMs)
     }
   }
 
   #watch(): void {
-    const version = this.#moment.delivered
+    const version = this.moment.delivered
     if (version === undefined) return this.#list("first", false)
-    const stream = this.#newStream()
-    const timeoutSeconds = this.#watchLife()
-    this.#phase = { tag: "watching", stream, openedAtMs: this.#moment.nowMs, successor: undefined }
-    this.#commands.push({ type: "open-watch", stream, version, timeoutSeconds })
+    const stream = this.newStream()
+    const timeoutSeconds = this.watchLife()
+    this.#watching(stream, version)
+    this.commands.push({ type: "open-watch", stream, version, timeoutSeconds })
     this.#watchTimers(stream, timeoutSeconds)
-    this.#commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
+    this.commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
+  }
+
+  /** From now on `stream` is the watch that counts. */
+  #watching(stream: number, from: string | undefined, heard = false): void {
+    this.phase = { tag: "watching", stream, openedAtMs: this.moment.nowMs, from, heard, successor: undefined }
   }
 
   #watchTimers(stream: number, timeoutSeconds: number): void {
-    this.#limitSilence(stream, this.#silenceLimit(timeoutSeconds * 1000))
-    const overlap = Math.min(this.#policy.overlapSeconds, timeoutSeconds / 2)
-    this.#commands.push({ type: "successor-after", ms: (timeoutSeconds - overlap) * 1000 })
+    this.limitSilence(stream, this.silenceLimit(timeoutSeconds * 1000))
+    const overlap = Math.min(this.policy.overlapSeconds, timeoutSeconds / 2)
+    this.commands.push({ type: "successor-after", ms: (timeoutSeconds - overlap) * 1000 })
   }
 
   #openSuccessor(): void {
-    const phase = this.#phase
-    if (phase.tag !== "watching" || phase.successor !== undefined || this.#moment.delivered === undefined) return
-    const successor = this.#newStream()
-    const timeoutSeconds = this.#watchLife()
-    this.#phase = { ...phase, successor }
-    this.#commands.push({ type: "open-watch", stream: successor, version: this.#moment.delivered, timeoutSeconds })
+    const phase = this.phase
+    if (phase.tag !== "watching" || phase.successor !== undefined || this.moment.delivered === undefined) return
+    const successor = this.newStream()
+    const timeoutSeconds = this.watchLife()
+    this.phase = { ...phase, successor }
+    this.commands.push({ type: "open-watch", stream: successor, version: this.moment.delivered, timeoutSeconds })
     this.#watchTimers(successor, timeoutSeconds)
   }
 
-  /** The successor takes over: from its first bytes on it is the stream that counts. */
-  #promote(successor: number): void {
-    this.#phase = { tag: "watching", stream: successor, openedAtMs: this.#moment.nowMs, successor: undefined }
-  }
-
   #absent(): void {
-    this.#phase = { tag: "absent" }
-    this.#commands.push({
+    this.phase = { tag: "absent" }
+    this.commands.push({
       type: "state",
       state: "waiting",
       detail: "the kind is not installed; looking for it again and again",
     })
-    this.#commands.push({ type: "retry-after", ms: this.#policy.absentPollMs * (1 + 0.2 * this.#moment.random()) })
+    this.commands.push({ type: "retry-after", ms: this.policy.absentPollMs * (1 + 0.2 * this.moment.random()) })
   }
 
   #stop(): void {
-    for (const stream of this.#streams()) this.#commands.push({ type: "close", stream })
-    this.#phase = { tag: "stopped" }
-    this.#commands.push({ type: "state", state: "stopped", detail: "asked to" })
+    for (const stream of this.streams()) this.commands.push({ type: "close", stream })
+    this.phase = { tag: "stopped" }
+    this.commands.push({ type: "state", state: "stopped", detail: "asked to" })
   }
 
   #retry(): void {
-    const phase = this.#phase
+    const phase = this.phase
     if (phase.tag === "absent") return this.#discover()
     if (phase.tag !== "backing-off") return
     switch (phase.then) {
@@ -253,100 +234,108 @@ class Transition {
   // What streams say -------------------------------------------------------------------------------------------------
 
   #opened(stream: number): void {
-    const phase = this.#phase
+    const phase = this.phase
     if (phase.tag === "streaming-list" && phase.stream === stream) {
-      this.#phase = { ...phase, opened: true }
-      this.#limitSilence(stream, this.#policy.streamingListSilenceMs)
+      this.phase = { ...phase, opened: true }
+      this.limitSilence(stream, this.policy.streamingListSilenceMs)
     }
   }
 
   #firstBytes(stream: number): void {
-    const phase = this.#phase
+    const phase = this.phase
     if (phase.tag !== "watching" || phase.successor !== stream) return
-    this.#commands.push({ type: "close", stream: phase.stream })
-    this.#promote(stream)
+    this.commands.push({ type: "close", stream: phase.stream })
+    this.#watching(stream, this.moment.delivered, true)
   }
 
   #pageComplete(stream: number, version: string, continueToken: string | undefined): void {
-    const phase = this.#phase
+    const phase = this.phase
     if (phase.tag !== "paging" || phase.stream !== stream) return
     if (continueToken === undefined || continueToken === "") return this.#listed(version)
-    const next = this.#newStream()
-    this.#phase = { ...phase, stream: next, page: phase.page + 1 }
-    this.#commands.push({ type: "open-page", stream: next, version: undefined, continueToken })
-    this.#limitSilence(next, this.#policy.responseMs)
+    const next = this.newStream()
+    this.phase = { ...phase, stream: next, page: phase.page + 1 }
+    this.commands.push({ type: "open-page", stream: next, version: undefined, continueToken })
+    this.limitSilence(next, this.policy.responseMs)
   }
 
   #initialEventsEnd(stream: number, version: string): void {
-    const phase = this.#phase
+    const phase = this.phase
     if (phase.tag !== "streaming-list" || phase.stream !== stream) return
+    if (this.isBehind(version)) {
+      this.commands.push({ type: "close", stream })
+      return this.#restored(this.behind(version))
+    }
     this.#listDone(version)
-    this.#phase = { tag: "watching", stream, openedAtMs: this.#moment.nowMs, successor: undefined }
-    const life = this.#policy.watchLifeSeconds[0]
+    this.#watching(stream, version)
+    const life = this.policy.watchLifeSeconds[0]
     this.#watchTimers(stream, life)
-    this.#commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
+    this.commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
   }
 
   #listed(version: string): void {
+    if (this.isBehind(version)) return this.#restored(this.behind(version))
     this.#listDone(version)
-    const stream = this.#newStream()
-    const timeoutSeconds = this.#watchLife()
-    this.#phase = { tag: "watching", stream, openedAtMs: this.#moment.nowMs, successor: undefined }
-    this.#commands.push({ type: "open-watch", stream, version, timeoutSeconds })
+    const stream = this.newStream()
+    const timeoutSeconds = this.watchLife()
+    this.#watching(stream, version)
+    this.commands.push({ type: "open-watch", stream, version, timeoutSeconds })
     this.#watchTimers(stream, timeoutSeconds)
-    this.#commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
+    this.commands.push({ type: "state", state: "watching", detail: `from version ${version}` })
   }
 
   #listDone(version: string): void {
-    this.#commands.push({ type: "list-completed", version })
-    this.#remember({ listReason: "expired", malformedAt: undefined, overloaded: false, backOffBaseMs: 0 })
+    this.commands.push({ type: "list-completed", version })
+    this.remember({ listPending: false, malformedAt: undefined, overloaded: false, backOffBaseMs: 0 })
   }
 
   #bookmark(stream: number): void {
-    if (!this.#streams().includes(stream)) return
-    const { nowMs } = this.#moment
-    const { lastBookmarkMs, bookmarkIntervalMs } = this.#memory
-    const interval = lastBookmarkMs === undefined ? undefined : nowMs - lastBookmarkMs
-    // A server's last bookmark before it closes a watch comes early; only intervals of a second and more are its rhythm.
-    const usable = interval !== undefined && interval >= 1000 ? interval : undefined
-    const longest = usable === undefined ? bookmarkIntervalMs : Math.max(usable, bookmarkIntervalMs ?? 0)
-    this.#remember({ lastBookmarkMs: nowMs, bookmarkIntervalMs: longest })
-    if (this.#phase.tag === "watching" && usable !== undefined)
-      this.#limitSilence(stream, this.#silenceLimit(undefined))
+    const phase = this.phase
+    if (!this.streams().includes(stream)) return
+    const { nowMs } = this.moment
+    const { lastBookmark, bookmarkIntervalMs } = this.memory
+    // Between two streams may lie an outage; and a server's last bookmark before it closes a watch comes early, so that only
+    // intervals of a second and more are its rhythm.
+    const interval = lastBookmark?.stream === stream ? nowMs - lastBookmark.atMs : 0
+    const isRhythm = interval >= 1000
+    this.remember({ lastBookmark: { stream, atMs: nowMs } })
+    if (isRhythm) this.remember({ bookmarkIntervalMs: Math.max(interval, bookmarkIntervalMs ?? 0) })
+    if (phase.tag !== "watching") return
+    if (phase.stream === stream) this.phase = { ...phase, heard: true }
+    if (isRhythm) this.limitSilence(stream, this.silenceLimit(undefined))
   }
 
   #refused(stream: number, status: ApiStatus): void {
-    const phase = this.#phase
-    if (!this.#streams().includes(stream)) return
+    const phase = this.phase
+    if (!this.streams().includes(stream)) return
     if (phase.tag === "watching" && phase.successor === stream) {
       // The old stream still counts; when it ends the same refusal is met and handled with nothing in flight.
-      this.#phase = { ...phase, successor: undefined }
+      this.phase = { ...phase, successor: undefined }
       return
     }
-    this.#closeOthers(stream)
+    this.closeOthers(stream)
     const refusal = classify(status)
     const listing = phase.tag === "streaming-list" || phase.tag === "paging"
     if (phase.tag === "streaming-list" && refusal === "no-streaming-list") {
-      this.#remember({ streamingList: false })
+      this.remember({ streamingList: false })
       return this.#openList()
     }
     if (refusal === "expired") {
       if (!listing) return this.#expired()
       // A page token that expired, or a list older than the server keeps: start again from the latest state.
-      this.#remember({ listFromDelivered: false })
-      return this.#fail(status, "list", "list")
+      this.remember({ listFromDelivered: false })
+      return this.fail(status, "list", "list")
     }
     if (refusal === "too-large") {
-      this.#remember({ listFromDelivered: false, suspicious: true })
-      return this.#fail(status, listing ? "list" : "probe", "watch")
+      this.remember({ listFromDelivered: false, suspicious: true })
+      return this.fail(status, listing ? "list" : "probe", "watch")
     }
     if (refusal === "not-found") return this.#absent()
-    this.#fail(status, listing ? "list" : "watch", listing ? "list" : "watch")
+    this.fail(status, listing ? "list" : "watch", listing ? "list" : "watch")
   }
 
   #errorEvent(stream: number, status: ApiStatus): void {
-    if (!this.#streams().includes(stream)) return
-    this.#commands.push({ type: "close", stream })
+    if (!this.streams().includes(stream)) return
+    this.commands.push({ type: "close", stream })
     this.#refused(stream, status)
   }
 
@@ -355,56 +344,71 @@ class Transition {
    * same place is damaged again the server itself writes it so, and a list goes round it.
    */
   #malformed(stream: number, description: string): void {
-    if (!this.#streams().includes(stream)) return
-    this.#closeAll()
-    const listing = this.#phase.tag !== "watching"
-    const delivered = this.#moment.delivered ?? ""
-    this.#commands.push({ type: "alarm", detail: description })
-    if (listing) return this.#fail(failure("MalformedLine", description), "list", "list")
-    if (this.#memory.malformedAt === delivered) return this.#expired()
-    this.#remember({ malformedAt: delivered })
-    this.#fail(failure("MalformedLine", description), "watch", "watch")
+    if (!this.streams().includes(stream)) return
+    this.closeAll()
+    const listing = this.phase.tag !== "watching"
+    const delivered = this.moment.delivered ?? ""
+    this.commands.push({ type: "alarm", detail: description })
+    if (listing) return this.fail(failure("MalformedLine", description), "list", "list")
+    // The server still has the version, so a state not older than that will do, and may come from its cache.
+    if (this.memory.malformedAt === delivered) return this.#list("expired", true)
+    this.remember({ malformedAt: delivered })
+    this.fail(failure("MalformedLine", description), "watch", "watch")
   }
 
   #ended(input: Extract<Input, { type: "ended" }>): void {
-    const phase = this.#phase
-    if (!this.#streams().includes(input.stream)) return
-    if (input.whileBlocked) this.#remember({ overloaded: true })
+    const phase = this.phase
+    if (!this.streams().includes(input.stream)) return
+    // Whoever died or was restarted behind an unclean end may have lost versions; a reader that blocked was merely hung up on.
+    if (input.whileBlocked) this.remember({ overloaded: true })
+    else if (input.outcome.tag !== "complete") this.remember({ suspicious: true })
     if (phase.tag === "watching") return this.#watchEnded(phase, input)
+    if (phase.tag === "streaming-list" && input.outcome.tag === "complete") {
+      // A watch's whole life without the end bookmark, and never silent: a busy kind of a server that does not know the
+      // parameter (rule 2).
+      this.remember({ streamingList: false })
+      return this.#openList()
+    }
     const status = failure("ConnectionLost", `the ${phase.tag} ended early: ${input.outcome.description}`)
-    this.#fail(status, "list", "list")
+    this.fail(status, "list", "list")
   }
 
   #watchEnded(phase: Extract<Phase, { tag: "watching" }>, input: Extract<Input, { type: "ended" }>): void {
     if (phase.successor === input.stream) {
-      this.#phase = { ...phase, successor: undefined }
+      this.phase = { ...phase, successor: undefined }
       return
     }
-    // The old stream has ended and its successor is already there: it holds everything after what was delivered.
-    if (phase.successor !== undefined) return this.#promote(phase.successor)
-    const clean = input.outcome.tag === "complete" || input.outcome.tag === "truncated"
-    const short = this.#moment.nowMs - phase.openedAtMs < this.#policy.veryShortWatchMs
-    if (input.outcome.tag === "connection") this.#remember({ suspicious: true })
-    if (this.#moment.progressed || (clean && !short)) return this.#begin()
+    const { delivered, progressed, nowMs } = this.moment
+    const isShort = nowMs - phase.openedAtMs < this.policy.veryShortWatchMs
+    if (progressed && !input.whileBlocked) this.remember({ overloaded: false })
+    // To a server without bookmarks that is behind our version every life of a watch looks like this (rule 12).
+    if (!isShort && !phase.heard && delivered === phase.from) this.remember({ suspicious: true })
+    if (phase.successor !== undefined) {
+      // The old stream has ended and its successor is already there: it holds everything after what was delivered.
+      if (!this.memory.suspicious) return this.#watching(phase.successor, delivered)
+      this.commands.push({ type: "close", stream: phase.successor })
+    }
+    const isClean = input.outcome.tag === "complete" || input.outcome.tag === "truncated"
+    if (progressed || (isClean && !isShort)) return this.#begin()
     const status = failure(
       "WatchEnded",
-      `the watch ended after ${Math.round(this.#moment.nowMs - phase.openedAtMs)} ms without an event: ${input.outcome.description}`,
+      `the watch ended after ${Math.round(nowMs - phase.openedAtMs)} ms without an event: ${input.outcome.description}`,
     )
-    this.#fail(status, "watch", "watch")
+    this.fail(status, "watch", "watch")
   }
 
   #silent(stream: number): void {
-    const phase = this.#phase
-    if (!this.#streams().includes(stream)) return
-    this.#closeAll()
+    const phase = this.phase
+    if (!this.streams().includes(stream)) return
+    this.closeAll()
     if (phase.tag === "streaming-list" && phase.opened) {
       // Synthetic events came and the end bookmark never did: the server does not know the parameter (rule 2).
-      this.#remember({ streamingList: false })
+      this.remember({ streamingList: false })
       return this.#openList()
     }
-    this.#remember({ suspicious: true })
+    this.remember({ suspicious: true })
     const listing = phase.tag === "streaming-list" || phase.tag === "paging"
-    this.#fail(
+    this.fail(
       failure("Silent", "no byte came for longer than the server ever stays silent"),
       listing ? "list" : "watch",
       "watch",
@@ -415,79 +419,8 @@ class Transition {
 
   /** The server no longer has the version: what happened since is lost, the present state is not. */
   #expired(): void {
-    this.#closeAll()
-    this.#list(this.#memory.overloaded ? "overload" : "expired", false)
-  }
-
-  #fail(status: ApiStatus, then: Intention, phase: string): void {
-    const refusal = classify(status)
-    if (refusal === "unauthorized") this.#commands.push({ type: "unauthorized" })
-    const detail = `${phase}: ${describe(status)}`
-    if (refusal === "forbidden") {
-      const pause = this.#policy.forbiddenRetryMs * (1 + this.#moment.random())
-      return this.#wait(then, pause, "forbidden", detail)
-    }
-    const asked = (status.retryAfterSeconds ?? 0) * 1000
-    this.#wait(then, Math.max(asked, this.#nextBackOff()), "failing", detail)
-  }
-
-  #wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
-    this.#phase = { tag: "backing-off", then }
-    this.#commands.push({ type: "state", state, detail })
-    this.#commands.push({ type: "retry-after", ms })
-  }
-
-  #nextBackOff(): number {
-    const { initialMs, maximumMs, factor, jitter, resetAfterMs } = this.#policy.backOff
-    const { nowMs, random } = this.#moment
-    const quiet = nowMs - this.#memory.lastFailureMs > resetAfterMs
-    const before = this.#memory.backOffBaseMs
-    const base = quiet || before === 0 ? initialMs : Math.min(maximumMs, before * factor)
-    this.#remember({ backOffBaseMs: base, lastFailureMs: nowMs })
-    return base * (1 + jitter * random())
-  }
-
-  // Small things -----------------------------------------------------------------------------------------------------
-
-  #streams(): ReadonlyArray<number> {
-    const phase = this.#phase
-    if (phase.tag === "streaming-list" || phase.tag === "paging") return [phase.stream]
-    if (phase.tag !== "watching") return []
-    return phase.successor === undefined ? [phase.stream] : [phase.stream, phase.successor]
-  }
-
-  #closeAll(): void {
-    for (const stream of this.#streams()) this.#commands.push({ type: "close", stream })
-  }
-
-  #closeOthers(stream: number): void {
-    for (const other of this.#streams()) if (other !== stream) this.#commands.push({ type: "close", stream: other })
-  }
-
-  #limitSilence(stream: number, ms: number): void {
-    this.#commands.push({ type: "limit-silence", stream, ms })
-  }
-
-  /** Rule 7: 2.5 bookmark intervals once two bookmarks were seen, otherwise the watch's life and a margin. */
-  #silenceLimit(lifeMs: number | undefined): number {
-    const interval = this.#memory.bookmarkIntervalMs
-    const byLife = (lifeMs ?? this.#policy.watchLifeSeconds[1] * 1000) + this.#policy.lifeMarginMs
-    return interval === undefined ? byLife : Math.min(byLife, interval * this.#policy.bookmarkIntervals)
-  }
-
-  #watchLife(): number {
-    const [minimum, maximum] = this.#policy.watchLifeSeconds
-    return Math.round(minimum + (maximum - minimum) * this.#moment.random())
-  }
-
-  #newStream(): number {
-    const stream = this.#memory.nextStream
-    this.#remember({ nextStream: stream + 1 })
-    return stream
-  }
-
-  #remember(change: Partial<Memory>): void {
-    this.#memory = { ...this.#memory, ...change }
+    this.closeAll()
+    this.#list(this.memory.overloaded ? "overload" : "expired", false)
   }
 }
 
@@ -499,6 +432,3 @@ const failure = (reason: string, message: string): ApiStatus => ({
   causes: [],
   retryAfterSeconds: undefined,
 })
-
-const describe = (status: ApiStatus): string =>
-  status.code === 0 ? status.message : `HTTP ${status.code} ${status.reason}: ${status.message}`

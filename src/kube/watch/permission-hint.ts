@@ -9,5 +9,7 @@ export const permissionHint = (path: string): string => {
   if (match === null) return "bind the user to the ClusterRole system:discovery"
   const [, group = "", namespace, resource] = match
   const rule = `{apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["get", "list", "watch"]}`
-  return namespace === undefined ? `add to a ClusterRole of this user: ${rule}` : `add to a Role of this user in ${namespace}: ${rule}`
+  return namespace === undefined
+    ? `add to a ClusterRole of this user: ${rule}`
+    : `add to a Role of this user in ${namespace}: ${rule}`
 }

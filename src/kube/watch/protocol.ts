@@ -38,6 +38,9 @@ export type Phase =
       readonly tag: "watching"
       readonly stream: StreamId
       readonly openedAtMs: number
+      /** The version last delivered when the stream began to count, and whether a bookmark or more has come since. */
+      readonly from: string | undefined
+      readonly heard: boolean
       /** Opened, waiting for its first bytes; the old stream counts until then. */
       readonly successor: StreamId | undefined
     }
@@ -54,7 +57,8 @@ export interface StreamOutcome {
 export type Input =
   | { readonly type: "start"; readonly resumeVersion: string | undefined; readonly clusterUid: string | undefined }
   | { readonly type: "stop" }
-  | { readonly type: "discovered" }
+  /** The kind is there; the UID of kube-system where it may be read. */
+  | { readonly type: "discovered"; readonly clusterUid?: string | undefined }
   | { readonly type: "not-installed" }
   | { readonly type: "discovery-failed"; readonly status: ApiStatus }
   /** Answer to a probe: the version of the server now, and the UID of kube-system where it may be read. */
@@ -141,9 +145,11 @@ export interface Memory {
   readonly listReason: ListReason
   /** True if the next list may name the version last delivered (rule 2: not after 410 or "too large"). */
   readonly listFromDelivered: boolean
+  /** A list is due or under way: no watch begins before it is complete. */
+  readonly listPending: boolean
   readonly clusterUid: string | undefined
-  /** Monotonic ms of the last bookmark, and the shortest interval seen between two. */
-  readonly lastBookmarkMs: number | undefined
+  /** The last bookmark, in monotonic ms, and the longest interval seen between two of one stream. */
+  readonly lastBookmark: { readonly stream: StreamId; readonly atMs: number } | undefined
   readonly bookmarkIntervalMs: number | undefined
   /** Monotonic ms of the relists within the window. */
   readonly relists: ReadonlyArray<number>
@@ -160,4 +166,25 @@ export interface Memory {
 export interface WatchState {
   readonly phase: Phase
   readonly memory: Memory
+}
+
+/** Nothing is known and nothing is under way. */
+export const initialState: WatchState = {
+  phase: { tag: "idle" },
+  memory: {
+    nextStream: 1,
+    streamingList: true,
+    listReason: "first",
+    listFromDelivered: false,
+    listPending: false,
+    clusterUid: undefined,
+    lastBookmark: undefined,
+    bookmarkIntervalMs: undefined,
+    relists: [],
+    backOffBaseMs: 0,
+    lastFailureMs: Number.NEGATIVE_INFINITY,
+    malformedAt: undefined,
+    overloaded: false,
+    suspicious: false,
+  },
 }

@@ -10,10 +10,10 @@ import type { HttpStream, ResponseHandler } from "../http/response-handler.ts"
 import type { DetectRules } from "../scanner/detect-rules.ts"
 import type { WatchClock } from "./clock.ts"
 import { initialState, step } from "./machine.ts"
-import type { WatchPolicy } from "./policy.ts"
 import { permissionHint } from "./permission-hint.ts"
+import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol.ts"
-import { type Selection, pagePath, streamingListPath, watchPath } from "./request.ts"
+import { pagePath, type Selection, streamingListPath, watchPath } from "./request.ts"
 import type { WatchSink } from "./sink.ts"
 import { noStatistics, type WatchStatistics } from "./statistics.ts"
 import { PageReader, type StreamEvents, type StreamReader, WatchReader } from "./stream-reader.ts"
@@ -58,6 +58,8 @@ interface OpenStream {
   /** Bytes when that was last looked at, and the looks since that found none more. */
   bytesSeen: number
   quietLooks: number
+  /** The sink has stopped the reading of it at some time. */
+  wasBlocked: boolean
   timer: { cancel(): void } | undefined
 }
 
@@ -85,7 +87,10 @@ export class WatchSession {
         this.statistics.clockSkewMs = skewMs
         this.#input({ type: "opened", stream })
       },
-      refused: (stream, status) => this.#input({ type: "refused", stream, status }),
+      refused: (stream, status) => {
+        this.#drop(stream)
+        this.#input({ type: "refused", stream, status })
+      },
       firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
       object: (action, fromList, version, bytes, start, end, object) => {
         if (typeof version === "string") {
@@ -99,11 +104,14 @@ export class WatchSession {
         this.statistics.bookmarks++
         this.#versions.reach(version)
         this.#input({ type: "bookmark", stream })
-        options.sink.progressed(version)
+        // Never backwards: a successor's bookmark may lie below what the old watch has delivered.
+        options.sink.progressed(this.#versions.text ?? version)
       },
       initialEventsEnd: (stream, version) => this.#input({ type: "initial-events-end", stream, version }),
-      pageComplete: (stream, version, continueToken) =>
-        this.#input({ type: "page-complete", stream, version, continueToken }),
+      pageComplete: (stream, version, continueToken) => {
+        this.#drop(stream)
+        this.#input({ type: "page-complete", stream, version, continueToken })
+      },
       errorEvent: (stream, status) => this.#input({ type: "error-event", stream, status }),
       malformedLine: (stream, description) => {
         this.statistics.malformedLines++
@@ -118,8 +126,10 @@ export class WatchSession {
         if (!this.#blocked && !options.sink.isWritable) this.#block()
       },
       ended: (stream, outcome) => {
+        // What a blocked stream had received comes after the block, and its end last of all.
+        const whileBlocked = this.#streams.get(stream)?.wasBlocked === true && outcome.tag !== "complete"
         this.#drop(stream)
-        this.#input({ type: "ended", stream, outcome, whileBlocked: this.#blocked })
+        this.#input({ type: "ended", stream, outcome, whileBlocked })
       },
     }
   }
@@ -244,7 +254,7 @@ export class WatchSession {
       case "state":
         sink.stateChanged(
           command.state,
-          command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail
+          command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail,
         )
         return
     }
@@ -272,6 +282,7 @@ export class WatchSession {
       silenceMs: Number.POSITIVE_INFINITY,
       bytesSeen: 0,
       quietLooks: 0,
+      wasBlocked: false,
       timer: undefined,
     })
   }
@@ -280,6 +291,7 @@ export class WatchSession {
     this.#blocked = true
     for (const open of this.#streams.values()) {
       open.http.pause()
+      open.wasBlocked = true
       // A stream that is not read is silent by our own doing.
       open.timer?.cancel()
     }
@@ -310,6 +322,8 @@ export class WatchSession {
     this.#drop(stream)
     open.reader.disown()
     open.http.abort()
+    // Closed in the middle of a network read, the stream does not tell its end.
+    this.#options.sink.readDone()
   }
 
   #drop(stream: StreamId): void {

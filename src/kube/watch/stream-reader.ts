@@ -30,7 +30,7 @@ export interface StreamEvents {
     bytes: Buffer,
     start: number,
     end: number,
-    object: ScannedObject
+    object: ScannedObject,
   ): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
@@ -165,7 +165,9 @@ export class WatchReader extends StreamReader {
     this.events.slowLine()
     const slow = scanWatchLineSlowly(scanner, bytes, start, end)
     if (slow instanceof UnreadableError) {
-      return this.malformed(`a watch line of ${end - start} bytes at byte ${this.#offset} could not be read: ${slow.message}`)
+      return this.malformed(
+        `a watch line of ${end - start} bytes at byte ${this.#offset} could not be read: ${slow.message}`,
+      )
     }
     this.#event(scanner.type, slow.bytes, slow.start, slow.end, scanner.object)
   }
@@ -194,7 +196,13 @@ export class WatchReader extends StreamReader {
       case WatchEventType.error: {
         this.live = false
         const status = readStatus(bytes.subarray(start, end))
-        const fallback = { code: 500, reason: "InternalError", message: "an ERROR event without a Status", causes: [], retryAfterSeconds: undefined }
+        const fallback = {
+          code: 500,
+          reason: "InternalError",
+          message: "an ERROR event without a Status",
+          causes: [],
+          retryAfterSeconds: undefined,
+        }
         return this.events.errorEvent(this.stream, status ?? fallback)
       }
       default:

@@ -5,15 +5,17 @@
  * A server whose versions are not integers gets a set of the versions seen lately (rule 13); it is bounded, so that an
  * overlap of two watches longer than 16,384 events could repeat some of them, never lose one.
  */
-import { type ResourceVersion, parseResourceVersion } from "../resource-version.ts"
+import { parseResourceVersion, type ResourceVersion } from "../resource-version.ts"
 
 /** Versions remembered for a server with opaque ones: an overlap lasts seconds, 16,384 events are some 100 s of a busy kind. */
 const remembered = 16_384
 
 export class DeliveredVersions {
   #highest: ResourceVersion | undefined
-  /** Set when the last version was not an integer. */
+  /** The last version of a server whose versions are not integers. */
   #opaque: string | undefined
+  /** Stays true once seen: among such versions one may look like an integer, and must not be compared with the others. */
+  #isOpaque = false
   #seen = new Set<string>()
 
   /** The version to resume from, as the server wrote it. */
@@ -31,16 +33,16 @@ export class DeliveredVersions {
 
   /** Everything up to `text` is delivered. Never goes back. */
   reach(text: string): void {
-    const version = parseResourceVersion(text)
-    if (version === undefined) this.#opaque = text
-    else if (this.#highest === undefined || version > this.#highest) {
-      this.#highest = version
-      this.#opaque = undefined
-    }
+    const version = this.#isOpaque ? undefined : parseResourceVersion(text)
+    if (version === undefined) {
+      this.#isOpaque = true
+      if (!this.#seen.has(text)) this.#opaque = text
+    } else if (this.#highest === undefined || version > this.#highest) this.#highest = version
   }
 
   /** True exactly once for a version above all before it: the event is new. The hot path; no allocation. */
   takeNewer(version: ResourceVersion): boolean {
+    if (this.#isOpaque) return this.takeUnseen(String(version))
     const highest = this.#highest
     if (highest !== undefined && version <= highest) return false
     this.#highest = version
@@ -49,6 +51,7 @@ export class DeliveredVersions {
 
   /** As {@link takeNewer} for an opaque version: true unless it was seen lately. */
   takeUnseen(version: string): boolean {
+    this.#isOpaque = true
     if (this.#seen.has(version)) return false
     this.#seen.add(version)
     if (this.#seen.size > remembered) this.#seen.delete(this.#seen.values().next().value as string)

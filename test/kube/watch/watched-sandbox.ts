@@ -43,6 +43,8 @@ export class Watched {
   readonly session: WatchSession
   readonly client: HttpClient
   readonly plural: string
+  #watchesAsked = 0
+  #asked = 0
 
   private constructor(sandbox: Sandbox, clock: ManualClock, notebook: Notebook, options: WatchedOptions) {
     const gvk = options.gvk ?? configMap
@@ -52,10 +54,21 @@ export class Watched {
     this.plural = `${gvk.kind.toLowerCase()}s`
     this.client = new HttpClient(sandbox.endpoint, { userAgent: "kubereel/test" })
     this.session = new WatchSession({
-      transport: this.client,
+      transport: {
+        get: (path, headers, handler) => {
+          if (path.includes("watch=1")) this.#watchesAsked++
+          return this.client.get(path, headers, handler)
+        },
+      },
       enquiries: new HttpEnquiries(this.client, gvk, options.namespace),
       sink: options.sink?.(notebook, clock) ?? notebook,
-      clock,
+      clock: {
+        monotonicMs: () => clock.monotonicMs(),
+        after: (ms, action) => {
+          this.#asked = ms
+          return clock.after(ms, action)
+        },
+      },
       random: options.random ?? (() => 0),
       policy: { ...defaultWatchPolicy, ...options.policy },
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
@@ -75,9 +88,13 @@ export class Watched {
     return watched
   }
 
-  /** The watch is open at both ends. */
+  /** One watch is open, and both ends think so. */
   isWatching(): Promise<void> {
-    return this.sees(() => this.session.phase.tag === "watching" && this.sandbox.watchCount(this.plural) > 0)
+    return this.sees(() => {
+      const asked = this.requests("watch")
+      const isOpen = asked.length === this.#watchesAsked && asked.at(-1)?.status === 200
+      return this.session.phase.tag === "watching" && isOpen && this.sandbox.watchCount(this.plural) === 1
+    })
   }
 
   /** Creates or changes a ConfigMap; answers `name@version`. */
@@ -94,6 +111,59 @@ export class Watched {
   caughtUp(): Promise<void> {
     const newest = this.sandbox.ledger.of("v1.ConfigMap").at(-1)?.resourceVersion ?? "0"
     return this.sees(() => BigInt(this.session.delivered ?? "0") >= BigInt(newest))
+  }
+
+  /** As {@link caughtUp}, letting every wait on the way pass. */
+  recovers(): Promise<void> {
+    const newest = BigInt(this.sandbox.resourceVersion)
+    return this.seesLater(() => BigInt(this.session.delivered ?? "0") >= newest)
+  }
+
+  /** As {@link sees}, letting every wait on the way pass. */
+  seesLater(condition: () => boolean): Promise<void> {
+    return this.sees(() => {
+      if (this.isWaiting) this.clock.advance(this.#asked)
+      return condition()
+    })
+  }
+
+  /** A bookmark for every open watch; waits until `count` of them have arrived. */
+  async bookmark(count = 1): Promise<void> {
+    const before = this.session.statistics.bookmarks
+    this.sandbox.bookmarkNow()
+    await this.sees(() => this.session.statistics.bookmarks >= before + count)
+  }
+
+  /** Waits until the machine has nothing to do but wait; answers for how many ms. */
+  async waits(): Promise<number> {
+    await this.sees(() => this.isWaiting)
+    return this.#asked
+  }
+
+  /** Lets the wait of {@link waits} pass. */
+  async passes(): Promise<number> {
+    const ms = await this.waits()
+    this.clock.advance(ms)
+    return ms
+  }
+
+  get isWaiting(): boolean {
+    const { tag } = this.session.phase
+    return tag === "backing-off" || tag === "absent"
+  }
+
+  /** As {@link caughtUp}, letting every wait on the way pass. */
+  recovers(): Promise<void> {
+    const newest = BigInt(this.sandbox.resourceVersion)
+    return this.seesLater(() => BigInt(this.session.delivered ?? "0") >= newest)
+  }
+
+  /** As {@link sees}, letting every wait on the way pass. */
+  seesLater(condition: () => boolean): Promise<void> {
+    return this.sees(() => {
+      if (this.isWaiting) this.clock.advance(this.#asked)
+      return condition()
+    })
   }
 
   /** A bookmark for every open watch; waits until `count` of them have arrived. */
@@ -119,10 +189,11 @@ export class Watched {
 
   /** Turns the event loop until something is so. When it is not after very many turns, tells what happened instead. */
   async sees(condition: () => boolean): Promise<void> {
-    for (let turns = 0; !condition(); turns++) {
-      if (turns > patience) throw new Error(`not seen: ${condition}; so far: ${this.notebook.story.join("; ")}`)
+    let turns = 0
+    do {
       await turn()
-    }
+      if (turns++ > patience) throw new Error(`not seen: ${condition}; so far: ${this.notebook.story.join("; ")}`)
+    } while (!condition())
   }
 
   /** Requests for the kind itself, as their queries. */

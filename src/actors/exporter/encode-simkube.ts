@@ -1,0 +1,184 @@
+/**
+ * A window in SimKube's format: events are gathered into batches, batches are encoded in several threads at once, and
+ * what comes back is written in the order of the events, to the byte as one thread would have written it.
+ *
+ * Memory: {@link maximumBatches} batches of {@link batchBytes} for each export, whatever its size; a larger object is a batch of its own.
+ */
+import type { ObjectEvent } from "../../trace/event.ts"
+import { type EncodedSimkubeBatch, encodeSimkubeBatch, SimkubeBatchBuilder } from "../../trace/simkube-batch.ts"
+import { UnwritableChangeError } from "../../trace/simkube-trace.ts"
+import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
+import type { Encoding, EncodingLease } from "./encoding-pool.ts"
+import type { ExportWindow } from "./export-window.ts"
+
+/** Bytes of raw objects in a batch: some 10 ms of work, so that a hand-over costs little and a turn of this thread is short. */
+const batchBytes = 1024 * 1024
+/** Changes in a batch; deletions have no bytes. */
+const batchChanges = 4096
+/** Batches of one export between gathered and written. */
+const maximumBatches = 5
+
+/**
+ * Bytes of raw objects after which other threads are asked for. A thread takes 60–120 ms to start and 20 MB to keep, so
+ * less than some 100 ms of work (8 batches; 3,000 events of 2.9 kB) ends sooner and cheaper without.
+ */
+const aloneBytes = 8 * 1024 * 1024
+
+/** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */
+const eventsPerTurn = 500
+
+/** What a change is besides its object. */
+interface Change extends SimkubeObjectName {
+  readonly action: ObjectEvent["action"] | "snapshot"
+  readonly time: number
+}
+
+/** A batch on its way, with the changes since the one before. */
+interface Pending {
+  readonly changes: ReadonlyArray<Change>
+  /** Once it is back. */
+  encoded: EncodedSimkubeBatch | undefined
+  /** Settles when it is back or lost. */
+  readonly arrival: Promise<void> | undefined
+}
+
+/**
+ * Empty pieces, which are pauses, while the window is read; then the trace.
+ *
+ * @throws UnwritableChangeError, SpoolError, whatever reading the window throws, and what ended a thread.
+ */
+export async function* encodeSimkube(
+  window: ExportWindow,
+  writer: SimkubeTraceWriter,
+  encoding: Encoding,
+): AsyncGenerator<Uint8Array, void> {
+  using line = new BatchLine(writer, encoding)
+  let looked = 0
+  for (const event of window.snapshot()) {
+    if (event !== undefined) line.add(event, "snapshot")
+    if (line.isDue) await line.turn()
+    else if (++looked % eventsPerTurn !== 0) continue
+    yield pause
+  }
+  for (const event of window.events()) {
+    // SimKube's format has no place for a gap; the answer's headers tell of it.
+    if (event !== undefined && event.type !== "gap") line.add(event, event.action)
+    if (line.isDue) await line.turn()
+    else if (++looked % eventsPerTurn !== 0) continue
+    yield pause
+  }
+  await line.end()
+  yield* writer.finish()
+}
+
+const pause = new Uint8Array(0)
+
+/** Batches in the order in which they were gathered, from the window to the writer. */
+class BatchLine implements Disposable {
+  readonly #writer: SimkubeTraceWriter
+  readonly #encoding: Encoding
+  /** Memory of batches that are written, for the next ones. */
+  readonly #free: ArrayBuffer[] = []
+  readonly #pending: Pending[] = []
+  #builder: SimkubeBatchBuilder
+  #changes: Change[] = []
+  #bytes = 0
+  #lease: EncodingLease | undefined
+  #isDue = false
+
+  constructor(writer: SimkubeTraceWriter, encoding: Encoding) {
+    this.#writer = writer
+    this.#encoding = encoding
+    this.#builder = this.#newBuilder(0)
+  }
+
+  /** Whether a batch was sent off since the last {@link turn}. */
+  get isDue(): boolean {
+    return this.#isDue
+  }
+
+  /** Adds one event. Its bytes are copied. */
+  add(event: ObjectEvent, action: Change["action"]): void {
+    const { gvk, namespace, name, time, object } = event
+    if (action === "snapshot" || action === "applied") {
+      const type = this.#writer.admit(gvk)
+      if (type === undefined) return
+      if (!this.#builder.add(type, object)) {
+        this.#sendOff(object.length)
+        this.#builder.add(type, object)
+      }
+      this.#bytes += object.length
+    }
+    this.#changes.push({ gvk, namespace, name, action, time })
+    if (this.#changes.length >= batchChanges) this.#sendOff(0)
+  }
+
+  /** Writes what is back, and waits if too much is not. */
+  async turn(): Promise<void> {
+    this.#isDue = false
+    for (let [first] = this.#pending; first !== undefined; [first] = this.#pending) {
+      if (first.encoded === undefined && this.#pending.length < maximumBatches) return
+      await this.#take(first)
+    }
+  }
+
+  /** Writes everything. */
+  async end(): Promise<void> {
+    this.#sendOff(0)
+    for (let [first] = this.#pending; first !== undefined; [first] = this.#pending) await this.#take(first)
+  }
+
+  [Symbol.dispose](): void {
+    this.#lease?.[Symbol.dispose]()
+  }
+
+  /** Sends the batch off, or encodes it here, and starts the next with room for an object of that size. */
+  #sendOff(nextBytes: number): void {
+    if (this.#bytes >= aloneBytes) this.#lease ??= this.#encoding.lease()
+    const changes = this.#changes
+    const batch = this.#builder.finish()
+    const arriving = this.#lease?.tryEncode(batch)
+    const arrival = arriving?.then((encoded) => void (pending.encoded = encoded))
+    // Noticed when its turn comes; until then it is not unhandled.
+    arrival?.catch(() => undefined)
+    const pending: Pending = { changes, encoded: arrival === undefined ? encodeSimkubeBatch(batch) : undefined, arrival }
+    this.#pending.push(pending)
+    this.#changes = []
+    this.#builder = this.#newBuilder(nextBytes)
+    this.#isDue = true
+  }
+
+  async #take(first: Pending): Promise<void> {
+    if (first.encoded === undefined) await first.arrival
+    this.#pending.shift()
+    if (first.encoded !== undefined) this.#write(first.changes, first.encoded)
+  }
+
+  #write(changes: ReadonlyArray<Change>, encoded: EncodedSimkubeBatch): void {
+    let index = 0
+    let start = 0
+    for (const change of changes) {
+      const { gvk, namespace, name, action, time } = change
+      if (action === "deleted" || action === "vanished") {
+        this.#writer.add({ gvk, namespace, name, action, time })
+        continue
+      }
+      if (encoded.failure?.index === index) {
+        throw new UnwritableChangeError({ gvk, namespace, name, detail: encoded.failure.detail })
+      }
+      const end = start + (encoded.lengths[index] as number)
+      const object = { bytes: encoded.objects.subarray(start, end), hash: encoded.hashes[index] as bigint }
+      if (action === "snapshot") this.#writer.addEncodedSnapshot(change, object)
+      else this.#writer.addEncoded(change, time, object)
+      start = end
+      index++
+    }
+    const memory = encoded.objects.buffer
+    if (memory.byteLength === batchBytes) this.#free.push(memory)
+  }
+
+  #newBuilder(bytes: number): SimkubeBatchBuilder {
+    const memory = bytes > batchBytes ? undefined : this.#free.pop()
+    return new SimkubeBatchBuilder(memory ?? new ArrayBuffer(Math.max(bytes, batchBytes)))
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * One step of the protocol under construction: the phase and memory to be, and the commands so far. What every transition
+ * needs, whatever it is about: waiting, failing, streams, time limits.
+ */
+import { compareResourceVersions, parseResourceVersion } from "../resource-version.ts"
+import type { ApiStatus } from "../status.ts"
+import type { WatchPolicy } from "./policy.ts"
+import type { Command, Intention, Memory, Moment, Phase, WatchState } from "./protocol.ts"
+import { classify } from "./refusal.ts"
+
+export class Transition {
+  protected readonly policy: WatchPolicy
+  protected readonly moment: Moment
+  protected readonly commands: Array<Command> = []
+  protected phase: Phase
+  protected memory: Memory
+
+  constructor(policy: WatchPolicy, state: WatchState, moment: Moment) {
+    this.policy = policy
+    this.moment = moment
+    this.phase = state.phase
+    this.memory = state.memory
+  }
+
+  result(): readonly [WatchState, ReadonlyArray<Command>] {
+    return [{ phase: this.phase, memory: this.memory }, this.commands]
+  }
+
+  /** Waits as long as the refusal asks for, then goes on with `then`. `phase` names what failed, for people. */
+  protected fail(status: ApiStatus, then: Intention, phase: string): void {
+    const refusal = classify(status)
+    if (refusal === "unauthorized") this.commands.push({ type: "unauthorized" })
+    const detail = `${phase}: ${describe(status)}`
+    if (refusal === "forbidden") {
+      const pause = this.policy.forbiddenRetryMs * (1 + this.moment.random())
+      return this.wait(then, pause, "forbidden", detail)
+    }
+    const asked = (status.retryAfterSeconds ?? 0) * 1000
+    this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
+  }
+
+  protected wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
+    this.phase = { tag: "backing-off", then }
+    this.commands.push({ type: "state", state, detail })
+    this.commands.push({ type: "retry-after", ms })
+  }
+
+  protected nextBackOff(): number {
+    const { initialMs, maximumMs, factor, jitter, resetAfterMs } = this.policy.backOff
+    const { nowMs, random } = this.moment
+    const quiet = nowMs - this.memory.lastFailureMs > resetAfterMs
+    const before = this.memory.backOffBaseMs
+    const base = quiet || before === 0 ? initialMs : Math.min(maximumMs, before * factor)
+    this.remember({ backOffBaseMs: base, lastFailureMs: nowMs })
+    return base * (1 + jitter * random())
+  }
+
+  /** The server has not reached what was delivered: it has another past (rule 12). */
+  protected isBehind(version: string): boolean {
+    const now = parseResourceVersion(version)
+    const delivered = parseResourceVersion(this.moment.delivered ?? "")
+    return now !== undefined && delivered !== undefined && compareResourceVersions(now, delivered) < 0
+  }
+
+  protected behind(version: string): string {
+    return `the server is at version ${version}, behind ${this.moment.delivered} already recorded: it was restored from a backup`
+  }
+
+  protected streams(): ReadonlyArray<number> {
+    const phase = this.phase
+    if (phase.tag === "streaming-list" || phase.tag === "paging") return [phase.stream]
+    if (phase.tag !== "watching") return []
+    return phase.successor === undefined ? [phase.stream] : [phase.stream, phase.successor]
+  }
+
+  protected closeAll(): void {
+    for (const stream of this.streams()) this.commands.push({ type: "close", stream })
+  }
+
+  protected closeOthers(stream: number): void {
+    for (const other of this.streams()) if (other !== stream) this.commands.push({ type: "close", stream: other })
+  }
+
+  protected limitSilence(stream: number, ms: number): void {
+    this.commands.push({ type: "limit-silence", stream, ms })
+  }
+
+  /** Rule 7: 2.5 bookmark intervals once two bookmarks were seen, otherwise the watch's life and a margin. */
+  protected silenceLimit(lifeMs: number | undefined): number {
+    const interval = this.memory.bookmarkIntervalMs
+    const byLife = (lifeMs ?? this.policy.watchLifeSeconds[1] * 1000) + this.policy.lifeMarginMs
+    return interval === undefined ? byLife : Math.min(byLife, interval * this.policy.bookmarkIntervals)
+  }
+
+  protected watchLife(): number {
+    const [minimum, maximum] = this.policy.watchLifeSeconds
+    return Math.round(minimum + (maximum - minimum) * this.moment.random())
+  }
+
+  protected newStream(): number {
+    const stream = this.memory.nextStream
+    this.remember({ nextStream: stream + 1 })
+    return stream
+  }
+
+  protected remember(change: Partial<Memory>): void {
+    this.memory = { ...this.memory, ...change }
+  }
+}
+
+const describe = (status: ApiStatus): string =>
+  status.code === 0 ? status.message : `HTTP ${status.code} ${status.reason}: ${status.message}`

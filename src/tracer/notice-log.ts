@@ -1,0 +1,122 @@
+/**
+ * What a recorder says of what happens to it, in a log that somebody reads the next morning: everything that is news, once.
+ *
+ * A server that is down for a night makes each kind fail, try again and fail for the same reason hundreds of times. The
+ * first time is said; then nothing until the reason changes or the kind has recovered for a second. What is not said stands
+ * in the log at debug level.
+ */
+import type { KindState } from "../kube/watch/protocol.ts"
+import type { Clock, Timer } from "../runtime/clock.ts"
+import type { RecorderVoice } from "./recorder.ts"
+import type { RecordingNotice } from "./recording.ts"
+
+/** ms that a kind must be well again before that is said: each try begins as if it succeeded. */
+const settleMs = 1000
+
+/** ms after which the same trouble of the store or the credentials is said again: it loses events if nobody acts. */
+const reminderMs = 60_000
+
+type KindNotice = Extract<RecordingNotice, { type: "kind" }>
+
+export class NoticeLog {
+  readonly #voice: RecorderVoice
+  readonly #clock: Clock
+  /** Last state said of each kind, with its reason. */
+  readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
+  /** Recoveries that are not said yet. */
+  readonly #settling = new Map<string, Timer>()
+  /** Kinds that met a 401 and have not recovered. */
+  readonly #unauthorized = new Set<string>()
+  /** Last trouble said of the store and of the credentials. */
+  readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
+
+  constructor(voice: RecorderVoice, clock: Clock) {
+    this.#voice = voice
+    this.#clock = clock
+  }
+
+  hear(notice: RecordingNotice): void {
+    const voice = this.#voice
+    switch (notice.type) {
+      case "kind":
+        return this.#hearOfKind(notice)
+      case "actor":
+        if (notice.state === "backing-off") {
+          return voice.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
+        }
+        return voice.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
+      case "store":
+        if (notice.trouble === undefined) return this.#relief("store", "the recording can be written again")
+        return this.#trouble("store", `the recording cannot be written: ${notice.trouble} Nothing is dropped meanwhile; it is tried again and again`)
+      case "credentials":
+        if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
+        return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
+      case "stopped-kind":
+        return voice.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
+    }
+  }
+
+  /** Gives up what is waiting to be said. */
+  close(): void {
+    for (const timer of this.#settling.values()) timer.cancel()
+    this.#settling.clear()
+  }
+
+  #hearOfKind({ gvk, report }: KindNotice): void {
+    const voice = this.#voice
+    switch (report.type) {
+      case "state":
+        return this.#state(gvk, report.state, report.detail)
+      case "alarm":
+        return voice.warn(`${gvk}: ${report.detail}`)
+      case "unauthorized":
+        // Once for all kinds: they share the credentials.
+        if (this.#unauthorized.size === 0) voice.warn("the server does not accept the credentials (401); fetching fresh ones")
+        this.#unauthorized.add(gvk)
+        return
+      case "cluster":
+        return voice.warn(`${gvk}: namespace kube-system now has UID ${report.uid}`)
+      case "event": {
+        const action = report.action === "applied" ? "ObjectApplied" : "ObjectDeleted"
+        const name = report.namespace === "" ? report.name : `${report.namespace}/${report.name}`
+        return voice.debug(`${action} @ ${new Date(report.timeMicros / 1000).toISOString()}: ${gvk} ${name}`)
+      }
+    }
+  }
+
+  #state(gvk: string, state: KindState, detail: string): void {
+    this.#settling.get(gvk)?.cancel()
+    this.#settling.delete(gvk)
+    const said = this.#said.get(gvk)
+    // Durations and sizes differ each time.
+    const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
+    const line = `${gvk} ${state}: ${detail}`
+    if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#voice.debug(line)
+    const say = (): void => {
+      this.#settling.delete(gvk)
+      this.#said.set(gvk, { state, reason })
+      if (isTrouble(state)) this.#voice.warn(line)
+      else {
+        this.#unauthorized.delete(gvk)
+        this.#voice.info(line)
+      }
+    }
+    if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
+    this.#voice.debug(line)
+    this.#settling.set(gvk, this.#clock.after(settleMs, say))
+  }
+
+  #trouble(of: string, message: string): void {
+    const before = this.#troubles.get(of)
+    const nowMs = this.#clock.monotonicMs()
+    if (before?.reason === message && nowMs - before.atMs < reminderMs) return this.#voice.debug(message)
+    this.#troubles.set(of, { reason: message, atMs: nowMs })
+    this.#voice.error(message)
+  }
+
+  #relief(of: string, message: string): void {
+    if (this.#troubles.delete(of)) this.#voice.info(message)
+  }
+}
+
+const isTrouble = (state: KindState): boolean => state === "failing" || state === "forbidden"

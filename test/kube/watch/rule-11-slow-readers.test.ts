@@ -1,0 +1,110 @@
+/** Rule 11 of the watch protocol notes: a reader that blocks is hung up on, and resumes where it was. */
+import { describe, expect, test } from "vitest"
+import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
+
+const { watching } = watchedSandboxes()
+
+const slowReaderLimit = 256 * 1024
+const padding = "x".repeat(20_000)
+
+/** Stops reading at the next event, changes objects until no buffer on the way takes any more, and has the server hang up. */
+const stallUntilHungUp = async (watched: Watched): Promise<void> => {
+  const { notebook, sandbox, clock } = watched
+  notebook.onObserved = () => {
+    notebook.isWritable = false
+  }
+  for (let change = 0; change < 1000; change++) watched.put(`object-${change % 50}`, { change: String(change), padding })
+  watched.delete("object-1")
+  await watched.sees(() => notebook.events.length > 0)
+  for (let rounds = 0; rounds < 100; rounds++) await watched.sees(() => true)
+  clock.advance(100)
+  await watched.sees(() => sandbox.watchCount() === 0)
+  expect(sandbox.faults.count("slow-reader")).toBe(1)
+  expect(notebook.events.length).toBeLessThan(1001)
+  notebook.onObserved = undefined
+}
+const unblock = ({ notebook, session }: Watched): void => {
+  notebook.isWritable = true
+  session.resume()
+}
+
+describe("rule 11", () => {
+  test("rule 11: a reader stalled until the server hangs up resumes with nothing lost", async () => {
+    const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit } })
+    await stallUntilHungUp(watched)
+    const seen = watched.notebook.events.length
+    clockRuns(watched)
+    expect(watched.notebook.events).toHaveLength(seen)
+    unblock(watched)
+    await watched.recovers()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+
+  test("rule 11: what the server forgot meanwhile is a gap of our own making", async () => {
+    const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit, historyLimit: 100 } })
+    await stallUntilHungUp(watched)
+    unblock(watched)
+    await watched.seesLater(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.notebook.of("list started")).toEqual(["first", "overload"])
+    expect(watched.notebook.alive).toHaveLength(50)
+    // A later expiry has nothing to do with it.
+    await watched.isWatching()
+    watched.put("a")
+    await watched.caughtUp()
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 3)
+    expect(watched.notebook.of("list started")).toEqual(["first", "overload", "expired"])
+  })
+
+  test("rule 11: a stall that cost nothing does not make a later expiry our fault", async () => {
+    const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit } })
+    await stallUntilHungUp(watched)
+    unblock(watched)
+    await watched.recovers()
+    watched.put("a")
+    watched.sandbox.faults.endWatches()
+    await watched.recovers()
+    await watched.isWatching()
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
+  })
+
+  test("rule 11: streams due while nothing may be read are opened when it may, once", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.notebook.isWritable = false
+    watched.put("b")
+    await watched.caughtUp()
+    watched.clock.advance(295_000)
+    expect(watched.session.phase).toMatchObject({ tag: "watching", successor: expect.any(Number) })
+    for (let rounds = 0; rounds < 20; rounds++) await watched.sees(() => true)
+    expect(watched.sandbox.watchCount()).toBe(1)
+    unblock(watched)
+    await watched.sees(() => watched.sandbox.watchCount() === 2)
+    watched.put("c")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+  })
+
+  test("rule 11: a session stopped while blocked opens and delivers nothing more", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.notebook.isWritable = false
+    watched.put("b")
+    await watched.caughtUp()
+    watched.put("c")
+    watched.clock.advance(295_000)
+    watched.session.stop()
+    const { length } = watched.notebook.story
+    unblock(watched)
+    await watched.sees(() => watched.sandbox.watchCount() === 0)
+    expect(watched.notebook.story).toHaveLength(length)
+    expect(watched.sandbox.requests.count({ verb: "watch" })).toBe(1)
+  })
+})
+
+/** Ten minutes in which a stream that is not read must not be taken for dead. */
+const clockRuns = (watched: Watched): void => {
+  for (let seconds = 0; seconds < 250; seconds++) watched.clock.advance(1000)
+  expect(watched.session.phase.tag).toBe("watching")
+}

@@ -1,0 +1,145 @@
+/** Rule 12 of the watch protocol notes: versions that lie ahead of the server, and other clusters. */
+import { describe, expect, test } from "vitest"
+import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
+
+const { start, watching } = watchedSandboxes()
+
+const isProbe = (query: URLSearchParams): boolean => query.get("limit") === "1"
+const probes = (watched: Watched): number => watched.queries("list").filter(isProbe).length
+const relisted = async (watched: Watched): Promise<void> => {
+  const { notebook } = watched
+  await watched.seesLater(() => notebook.of("list completed").length > 0 && notebook.of("epoch").length > 0)
+  await watched.isWatching()
+}
+
+describe("rule 12", () => {
+  test("rule 12: a version from disk that the server has reached is resumed at, without a list", async () => {
+    const watched = await start({
+      before: (sandbox) => {
+        holding("a", "b", "c")(sandbox)
+        sandbox.delete("v1.ConfigMap", "default", "a")
+      },
+      resumeVersion: "1003",
+    })
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(probes(watched)).toBe(1)
+    expect(watched.notebook.of("list started")).toEqual([])
+    expect(watched.notebook.of("cluster")).toEqual([watched.sandbox.clusterUid])
+  })
+
+  test("rule 12: a version from disk ahead of the server begins a new epoch with a list", async () => {
+    const watched = await start({ before: holding("a"), resumeVersion: "999999" })
+    await relisted(watched)
+    expect(watched.notebook.of("epoch")[0]).toContain("behind 999999")
+    expect(watched.notebook.of("list started")).toEqual(["cluster-restored"])
+    expect(watched.queries("watch").some((query) => query.get("resourceVersion") === "999999")).toBe(false)
+    const change = watched.put("b")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${change}`])
+  })
+
+  test("rule 12: another UID of kube-system is another cluster, whatever its version", async () => {
+    const watched = await start({ before: holding("a"), resumeVersion: "1001", clusterUid: "another" })
+    await relisted(watched)
+    expect(watched.notebook.of("epoch")[0]).toContain("this is another cluster")
+    expect(watched.notebook.of("cluster")).toEqual([watched.sandbox.clusterUid])
+    expect(watched.notebook.alive).toEqual(["a"])
+  })
+
+  test("rule 12: where kube-system may not be read, versions alone decide", async () => {
+    const watched = await start({
+      before: (sandbox) => {
+        holding("a")(sandbox)
+        sandbox.faults.respond("namespaces", 403)
+      },
+      resumeVersion: "1001",
+      clusterUid: "another",
+    })
+    await watched.caughtUp()
+    expect(watched.notebook.of("epoch")).toEqual([])
+    expect(watched.notebook.events).toEqual(watched.ledger())
+  })
+
+  test.each(["lower", "new"] as const)("rule 12: a server that restarts with another past (%s) is noticed at once", async (revision) => {
+    const watched = await watching({ before: holding("a", "b", "c", "d") })
+    watched.sandbox.faults.restart({ revision })
+    holding("e")(watched.sandbox)
+    await relisted(watched)
+    expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
+    expect(watched.notebook.alive).toContain("e")
+    const change = watched.put("f")
+    await watched.caughtUp()
+    expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
+  })
+
+  test("rule 12: another cluster is noticed although its versions are higher, also on the recording's first day", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.restart({ revision: "new" })
+    for (let change = 0; change < 1100; change++) watched.sandbox.put("v1.Secret", { metadata: { name: "s" } })
+    holding("b")(watched.sandbox)
+    await relisted(watched)
+    expect(watched.notebook.of("epoch")[0]).toContain("this is another cluster")
+    expect(watched.notebook.alive).toEqual(["b"])
+  })
+
+  test("rule 12: a restart without another past costs a probe and loses nothing", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.sandbox.faults.restart()
+    watched.put("b")
+    await watched.recovers()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+    expect(probes(watched)).toBe(1)
+  })
+
+  test("rule 12: a server that used to send bookmarks and is silent for 150 s is probed", async () => {
+    const watched = await watching({ before: holding("a", "b", "c") })
+    await watched.bookmark()
+    watched.clock.advance(60_000)
+    await watched.bookmark()
+    await goBackUnseen(watched)
+    // The server accepts a version it has not reached, and says nothing.
+    for (let seconds = 0; seconds < 188 && watched.session.phase.tag === "watching"; seconds++) watched.clock.advance(1000)
+    await relisted(watched)
+    expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
+  })
+
+  test("rule 12: a watch that brings nothing in its whole life is followed by a probe, for servers without bookmarks", async () => {
+    const watched = await watching({ before: holding("a", "b", "c") })
+    await goBackUnseen(watched)
+    watched.clock.advance(295_000)
+    await watched.sees(() => watched.sandbox.watchCount() === 2)
+    watched.clock.advance(5000)
+    await relisted(watched)
+    expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
+  })
+
+  test("rule 12: a list that ends below what is recorded begins a new epoch, however it came about", async () => {
+    const watched = await watching({ before: holding("a", "b", "c", "d") })
+    watched.put("a")
+    watched.put("a")
+    await watched.caughtUp()
+    watched.sandbox.faults.respond("configmaps", 500, { times: 1 })
+    watched.sandbox.faults.expireWatches()
+    await watched.waits()
+    watched.sandbox.faults.restart({ revision: "lower" })
+    await relisted(watched)
+    expect(watched.notebook.of("list started").at(-1)).toBe("cluster-restored")
+    const { resourceVersion } = watched.sandbox
+    expect(watched.session.delivered).toBe(resourceVersion)
+  })
+})
+
+/** The watch ends properly, and the server goes back to an earlier past before the next one begins. */
+const goBackUnseen = async (watched: Watched): Promise<void> => {
+  watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
+  watched.put("a")
+  await watched.caughtUp()
+  watched.sandbox.faults.endWatches()
+  await watched.waits()
+  watched.sandbox.faults.restart({ revision: "lower" })
+  await watched.passes()
+  await watched.isWatching()
+  expect(BigInt(watched.session.delivered ?? "0")).toBeGreaterThan(BigInt(watched.sandbox.resourceVersion))
+}

@@ -1,0 +1,116 @@
+/** Rule 8 of the watch protocol notes: bytes are kept as they came, whatever their white space, and broken ones heal. */
+import { describe, expect, test } from "vitest"
+import { holding, watchedSandboxes } from "./watched-sandbox.ts"
+
+const { start, watching } = watchedSandboxes()
+
+describe("rule 8", () => {
+  test("rule 8: objects are handed over byte for byte", async () => {
+    const watched = await watching()
+    watched.put("ä\u2028-\"quoted\"", { text: "line\nbreak \u{1f600} \\u0041", empty: "" })
+    watched.put("b")
+    watched.delete("b")
+    await watched.caughtUp()
+    expect(watched.notebook.objects.map(({ json }) => json)).toEqual(
+      watched.sandbox.ledger.of("v1.ConfigMap").map(({ json }) => json?.toString()),
+    )
+    // Only a name with escape sequences needs JSON.parse.
+    expect(watched.session.statistics.slowLines).toBe(1)
+  })
+
+  test.each(["supported", "rejected"] as const)(
+    "rule 8: a server that puts spaces everywhere is read as well (streaming lists: %s)",
+    async (streamingList) => {
+      const watched = await watching({ before: holding("a", "b"), sandbox: { pretty: true, streamingList } })
+      watched.put("a", { key: "value" })
+      watched.delete("b")
+      await watched.caughtUp()
+      expect(watched.notebook.events).toEqual(watched.ledger().slice(2))
+      const { objects } = watched.notebook
+      expect(objects.at(-2)?.json).toContain('"key": "value"')
+      expect(JSON.parse(objects.at(-2)?.json ?? "")).toEqual(watched.sandbox.get("v1.ConfigMap", "default", "a"))
+      expect(watched.session.statistics.slowLines).toBe(0)
+    },
+  )
+
+  test("rule 8: a line that is cut off is no line: the watch resumes before it", async () => {
+    const watched = await watching({ before: holding("a") })
+    for (const bytes of [1, 20, 150]) {
+      watched.sandbox.faults.truncate("configmaps", bytes)
+      watched.put("a", { bytes: String(bytes) })
+      await watched.recovers()
+      await watched.isWatching()
+    }
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.session.statistics.malformedLines).toBe(0)
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+
+  test.each(["{not json", '{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"a"}}}', "[]", '{"type":"NEW"}'])(
+    "rule 8: a line that cannot be read is reported, and the watch resumed before it: %s",
+    async (line) => {
+      const watched = await watching({ before: holding("a") })
+      const before = watched.put("a")
+      watched.sandbox.faults.garbage("configmaps", line)
+      watched.put("b")
+      await watched.passes()
+      await watched.caughtUp()
+      expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+      expect(watched.session.statistics.malformedLines).toBe(1)
+      expect(watched.notebook.of("alarm")).toHaveLength(1)
+      const resumed = watched.queries("watch").at(-1)
+      expect(resumed?.get("resourceVersion")).toBe(before.split("@")[1])
+      expect(watched.notebook.of("list started")).toEqual(["first"])
+    },
+  )
+
+  test("rule 8: a line that cannot be read a second time at the same place is gone round with a list", async () => {
+    const watched = await watching({ before: holding("a") })
+    const version = watched.session.delivered
+    for (let time = 1; time <= 2; time++) {
+      await watched.isWatching()
+      watched.sandbox.faults.garbage("configmaps", "{")
+      await watched.sees(() => watched.notebook.of("alarm").length === time)
+      if (time === 1) await watched.passes()
+    }
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
+    // The server has not lost the version, so it need not be asked for the very latest state.
+    const list = watched.queries("watch").at(-1)
+    expect([list?.get("sendInitialEvents"), list?.get("resourceVersion")]).toEqual(["true", version])
+    watched.put("b")
+    await watched.caughtUp()
+    expect(watched.notebook.alive).toEqual(["a", "b"])
+  })
+
+  test("rule 8: broken lines at different places never lead to a list", async () => {
+    const watched = await watching({ before: holding("a") })
+    for (let time = 1; time <= 4; time++) {
+      watched.sandbox.faults.garbage("configmaps", "}")
+      watched.put("a", { time: String(time) })
+      await watched.passes()
+      await watched.isWatching()
+      await watched.caughtUp()
+    }
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+    expect(watched.session.statistics.malformedLines).toBe(4)
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+  })
+
+  test("rule 8: a list that cannot be read is made again", async () => {
+    const watched = await start({
+      before: (sandbox) => {
+        holding("a", "b")(sandbox)
+        sandbox.faults.stall("configmaps")
+      },
+    })
+    await watched.sees(() => watched.sandbox.watchCount() === 1)
+    watched.sandbox.faults.garbage("configmaps", "not json")
+    watched.sandbox.faults.resume()
+    await watched.sees(() => watched.notebook.of("list completed").length === 1)
+    await watched.passes()
+    await watched.isWatching()
+    expect(watched.notebook.alive).toEqual(["a", "b"])
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
+})
