@@ -3,7 +3,8 @@
  * 430 MB of Pods are sent without being held.
  */
 import type { BenchKind } from "./bench-kinds.ts"
-import { firstVersion, ObjectTemplate, objectText } from "./object-template.ts"
+import { objectText } from "./bench-objects.ts"
+import { firstVersion, ObjectTemplate } from "./object-template.ts"
 
 const pieceBytes = 64 * 1024
 /** Different texts among the objects of a list. The next one alike is megabytes away, beyond what compression sees. */

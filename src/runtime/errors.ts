@@ -47,6 +47,7 @@ export class ActorGaveUp extends Schema.TaggedError<ActorGaveUp>()("ActorGaveUp"
   lastReason: Schema.String,
 }) {
   override get message(): string {
+    if (this.crashes === 1) return `actor ${this.actor} could not be started: ${this.lastReason}`
     return `actor ${this.actor} crashed ${this.crashes} times within ${this.windowMs / 1000} s and is stopped; last: ${this.lastReason}`
   }
 }

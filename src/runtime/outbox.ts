@@ -102,6 +102,10 @@ export class Outbox {
     port.on("message", (bytes: Uint8Array) => {
       if (this.#port === port) this.#acknowledged(bytes)
     })
+    // The receiver is gone: what is committed now waits for its successor, and counts as stalled.
+    port.on("close", () => {
+      if (this.#port === port) this.#port = undefined
+    })
     this.#pump()
   }
 

@@ -10,12 +10,14 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { ExportRefused } from "../actors/exporter/definition.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
 import { systemClock } from "../runtime/clock.ts"
+import { ActorGaveUp, ActorGone, type CallError } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
@@ -25,7 +27,8 @@ import { serveHttpApi } from "./http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { formatMetrics } from "./metrics-text.ts"
 import { gatherMetrics } from "./recorder-metrics.ts"
-import { type Recording, type RecordingNotice, startRecording } from "./recording.ts"
+import { NoticeLog } from "./notice-log.ts"
+import { type Recording, startRecording } from "./recording.ts"
 
 export interface RecorderSettings {
   /** Path of the configuration file. */
@@ -74,10 +77,10 @@ export interface RunningRecorder {
   readonly cluster: string
 }
 
-/** How a recording stands when it ends. */
+/** How a recording stands. */
 export interface RecorderSummary {
   readonly events: number
-  /** Kinds that were not being watched at the end. */
+  /** Kinds that are not being watched. */
   readonly incomplete: ReadonlyArray<KindStatus>
 }
 
@@ -97,10 +100,16 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
     const credentials = yield* Effect.tryPromise({
       try: () => loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context }),
-      catch: (cause) => cause as Error
+      catch: (cause) => cause as Error,
     })
+    // What the kubeconfig points to (token files, plugins) is a mistake to be told of now, not a reason to try for ever.
+    yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
     const dataDirectory = settings.dataDir ?? (yield* temporaryDirectory())
     const userAgent = `kubereel/${settings.version}`
+    const log = yield* Effect.acquireRelease(
+      Effect.sync(() => new NoticeLog(voice, systemClock)),
+      (opened) => Effect.sync(() => opened.close()),
+    )
     const recording = yield* startRecording({
       kinds: configuration.kinds,
       directory: dataDirectory,
@@ -110,19 +119,23 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       reportEvents: settings.reportEvents,
       policy: settings.policy ?? defaultWatchPolicy,
       ...(settings.restart !== undefined && { restart: settings.restart }),
-      notify: speak(voice)
+      notify: (notice) => log.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
-    yield* learnCluster(recording, credentials, userAgent)
+    // Not waited for: a server that accepts and never answers must not keep the interface shut.
+    yield* Effect.forkScoped(learnCluster(recording, credentials, userAgent))
     yield* refreshCredentials(recording, credentials)
-    const { port } = yield* serveHttpApi(settings.bind, settings.port, {
+    const { port, url } = yield* serveHttpApi(settings.bind, settings.port, {
       isReady: () => recording.statuses.isReady,
       verboseReadiness: () => recording.statuses.verboseReadiness(),
       metrics: async () => formatMetrics(await gatherMetrics(recording, systemClock.wallMicros())),
       incompleteHeader: () => recording.statuses.incompleteHeader(),
       startExport: (request, reader) => orderExport(recording, configuration, request, reader)
     })
-    voice.info(`recording ${configuration.kinds.length} kinds of ${credentials.description}`, { directory: dataDirectory })
-    voice.info(`listening on http://${settings.bind}:${port}`, { paths: "/healthz /readyz /metrics POST:/export" })
+    const { length } = configuration.kinds
+    voice.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
+      directory: dataDirectory,
+    })
+    voice.info(`listening on ${url}`, { paths: "/healthz /readyz /metrics POST:/export" })
     return { recording, configuration, port, dataDirectory, cluster: credentials.description } satisfies RunningRecorder
   })
 
@@ -162,8 +175,13 @@ const orderExport = (
     }
     return yield* recording.exports
       .start(job, reader)
-      .pipe(Effect.mapError((error) => ({ status: error._tag === "ExportRefused" ? 422 : 503, message: error.message })))
+      .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
   })
+
+const refusalStatus = (error: ExportRefused | CallError): number => {
+  if (error._tag !== "ExportRefused") return 503
+  return { request: 422, recording: 500, busy: 503 }[error.fault]
+}
 
 /** The part of our configuration that SimKube knows. */
 const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
@@ -182,8 +200,13 @@ const learnCluster = (recording: Recording, credentials: Credentials, userAgent:
     const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
     const client = new HttpClient(endpoint, { userAgent })
     const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
-    if (uid !== undefined) yield* recording.store.call("setClusterUid", uid)
+    // A watcher may have learnt it meanwhile, and later than this was asked.
+    const isStillUnknown = (yield* recording.store.call("clusterUid", undefined)) === ""
+    if (uid !== undefined && isStillUnknown) yield* recording.store.call("setClusterUid", uid)
   }).pipe(Effect.ignore)
+
+/** ms between two tries to renew credentials that could not be renewed. */
+const failedRefreshMs = 10_000
 
 /** Fetches fresh credentials before they expire, for as long as the scope is open. */
 const refreshCredentials = (recording: Recording, credentials: Credentials) =>
@@ -192,8 +215,12 @@ const refreshCredentials = (recording: Recording, credentials: Credentials) =>
       Effect.suspend(() => {
         const { refreshAfter } = credentials
         if (refreshAfter === undefined) return Effect.never
-        return Effect.sleep(Math.max(1000, refreshAfter)).pipe(Effect.andThen(Effect.sync(() => recording.renewCredentials())))
-      })
+        return Effect.sleep(Math.max(1000, refreshAfter)).pipe(
+          Effect.andThen(Effect.promise(() => recording.renewCredentials())),
+          // A plugin that fails is asked again no more often than after a 401.
+          Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
+        )
+      }),
     )
   )
 
@@ -203,53 +230,14 @@ const temporaryDirectory = () =>
     catch: (cause) => new RecorderError({ message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir` })
   })
 
-const speak =
-  (voice: RecorderVoice) =>
-  (notice: RecordingNotice): void => {
-    switch (notice.type) {
-      case "kind":
-        return speakOfKind(voice, notice)
-      case "actor":
-        if (notice.state === "backing-off") return voice.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
-        if (notice.state === "gave-up") return voice.error(`${notice.name} is given up`, { reason: notice.reason })
-        return voice.debug(`${notice.name} ${notice.state}`)
-      case "store":
-        return voice.warn(notice.message)
-      case "credentials":
-        return voice.error(`fresh credentials could not be had: ${notice.message}`)
-      case "stopped-kind":
-        return voice.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
-    }
-  }
-
-const speakOfKind = (voice: RecorderVoice, { gvk, report, isNews }: Extract<RecordingNotice, { type: "kind" }>): void => {
-  switch (report.type) {
-    case "state": {
-      if (report.state === "stopped" || !isNews) return voice.debug(`${gvk} ${report.state}: ${report.detail}`)
-      const say = report.state === "failing" || report.state === "forbidden" ? voice.warn : voice.info
-      return say(`${gvk} ${report.state}: ${report.detail}`)
-    }
-    case "alarm":
-      return voice.warn(`${gvk}: ${report.detail}`)
-    case "unauthorized":
-      return voice.warn(`${gvk}: the server does not accept the credentials (401); fetching fresh ones`)
-    case "cluster":
-      return voice.warn(`${gvk}: namespace kube-system now has UID ${report.uid}`)
-    case "event": {
-      const action = report.action === "applied" ? "ObjectApplied" : "ObjectDeleted"
-      const name = report.namespace === "" ? report.name : `${report.namespace}/${report.name}`
-      return voice.debug(`${action} @ ${new Date(report.timeMicros / 1000).toISOString()}: ${gvk} ${name}`)
-    }
-  }
-}
-
-const reasonOf = (error: unknown): string => {
-  if (typeof error === "object" && error !== null && "lastReason" in error) {
-    // The tag before the store's own message is for programs.
-    return String(error.lastReason).replace(/^[A-Za-z]+Error: /, "")
-  }
+/** What ended the store, whichever way it was learnt; the tag before the store's own message is for programs. */
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof ActorGaveUp) return withoutTag(error.lastReason)
+  if (error instanceof ActorGone) return withoutTag(error.reason)
   return error instanceof Error ? error.message : String(error)
 }
+
+const withoutTag = (reason: string): string => reason.replace(/^[A-Za-z]+Error: /, "")
 
 /** Scope of a recorder, for signatures. */
 export type RecorderScope = Scope.Scope

@@ -2,10 +2,13 @@
  * Puts the actors together: one store, one exporter, a watcher per kind, and what goes between them.
  *
  * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
- * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on.
+ * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
+ * exporter that keeps crashing is started again for ever: it harms nobody but who asks it.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { type ExportJob, exporterDefinition } from "../actors/exporter/definition.ts"
 import { exporterName, observationsMailbox, storedStateMailbox, storeName, watcherName } from "../actors/names.ts"
@@ -19,24 +22,21 @@ import type { ActorGaveUp } from "../runtime/errors.ts"
 import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
 import { workerThread } from "../runtime/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
+import { withAdvice } from "./trouble-advice.ts"
 import { memoryLimits, type WorkerRole, workerEntry } from "./worker-entries.ts"
 
-/** Where requests' headers and certificates come from; the credentials module provides it. */
-export interface EndpointSource {
-  endpoint(): Promise<ApiEndpoint>
-  /** The server refused what `endpoint` gave: fetch fresh credentials before the next answer. */
-  onUnauthorized(): Promise<void>
-}
+export type { EndpointSource } from "./credential-refresh.ts"
 
 /** What the recording tells whoever runs it, for logs. All rare, but for `event`. */
 export type RecordingNotice =
-  /** `isNews`: false for a state that the kind was in already. */
-  | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport; readonly isNews: boolean }
+  | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
   | { readonly type: "actor"; readonly name: string; readonly state: string; readonly reason: string }
-  | { readonly type: "store"; readonly message: string }
-  | { readonly type: "credentials"; readonly message: string }
+  /** `trouble`: why the recording cannot be written, or fresh credentials not be had, now; `undefined` when they can. */
+  | { readonly type: "store"; readonly trouble: string | undefined }
+  | { readonly type: "credentials"; readonly trouble: string | undefined }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
 
 export interface RecordingOptions {
@@ -56,8 +56,24 @@ export interface RecordingOptions {
   readonly entry?: (role: WorkerRole) => URL
 }
 
+/** The files of the recording were removed or moved away while it was being written. */
+export class RecordingGone extends Schema.TaggedError<RecordingGone>()("RecordingGone", {
+  message: Schema.String,
+}) {}
+
 /** The store could not be opened or kept: nothing can be recorded. */
-export type RecordingEnd = ActorGaveUp
+export type RecordingEnd = ActorGaveUp | RecordingGone
+
+/** How a recording was closed. */
+export interface RecordingClose {
+  /** Events committed in the store's last life; `undefined` if it did not close in order. */
+  readonly events: number | undefined
+  /** Kinds of which the last events received could not be written. The server may still have them. */
+  readonly unwritten: ReadonlyArray<string>
+}
+
+/** ms between tries to reach a store that starts, or that cannot write. */
+const storeRetryMs = 500
 
 /** A running recording. */
 export type Recording = Effect.Success<ReturnType<typeof startRecording>>
@@ -68,8 +84,18 @@ export const startRecording = (options: RecordingOptions) =>
     const clock = options.clock ?? systemClock
     const entry = options.entry ?? workerEntry
     const restart = options.restart ?? defaultRestartPolicy
-    const ended = yield* Deferred.make<never, ActorGaveUp>()
-    const system = yield* ActorSystem.scoped({ clock })
+    const ended = yield* Deferred.make<never, RecordingEnd>()
+    let closed: RecordingClose | undefined
+    let closedEvents: number | undefined
+    const system = yield* Effect.acquireRelease(
+      Effect.sync(() => new ActorSystem({ clock })),
+      (stopping) =>
+        Effect.promise(async () => {
+          const undrained = new Set(await stopping.stop())
+          const unwritten = options.kinds.map(({ gvkText }) => gvkText).filter((gvk) => undrained.has(watcherName(gvk)))
+          closed = { events: closedEvents, unwritten }
+        }),
+    )
     const statuses = new KindStatuses(
       options.kinds.map((kind) => kind.gvkText),
       clock.wallMicros()
@@ -90,14 +116,22 @@ export const startRecording = (options: RecordingOptions) =>
       incarnation: counter(),
       restart,
       onStateChange: onStateChange(storeName),
-      onReport: (report) =>
-        options.notify({
-          type: "store",
-          message:
-            report.type === "commit-failed"
-              ? `the recording could not be written, trying again in ${report.retryInMs} ms: ${report.message}`
-              : "the recording can be written again"
-        }),
+      onReport: (report) => {
+        switch (report.type) {
+          case "closed":
+            closedEvents = report.events
+            return
+          case "gone":
+            Deferred.doneUnsafe(ended, Effect.fail(new RecordingGone({ message: report.message })))
+            return
+          case "commit-failed":
+          case "commit-recovered": {
+            const trouble = report.type === "commit-failed" ? report.message : undefined
+            statuses.setStoreTrouble(trouble)
+            options.notify({ type: "store", trouble })
+          }
+        }
+      },
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error))
     })
     yield* Effect.raceFirst(store.running(), Deferred.await(ended))
@@ -109,17 +143,36 @@ export const startRecording = (options: RecordingOptions) =>
       start: worker("exporter"),
       config: () => ({ directory: options.directory }),
       incarnation: counter(),
-      restart,
+      restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
       onStateChange: (state, reason) => {
         onStateChange(exporterName)(state, reason)
-        if (state === "backing-off" || state === "gave-up") exportService?.exporterGone(reason)
+        if (state === "backing-off") exportService?.exporterGone(reason)
       }
     })
     exportService = new ExportService(system, exporter, clock)
 
-    const credentials = credentialRefresh(options.endpoints, (message) =>
-      options.notify({ type: "credentials", message })
-    )
+    /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
+    const nextIncarnation = (name: string) =>
+      store.running().pipe(
+        Effect.andThen(store.call("nextIncarnation", name)),
+        Effect.retry({
+          while: () => store.state !== "stopped" && store.state !== "gave-up",
+          schedule: Schedule.spaced(storeRetryMs),
+        }),
+      )
+
+    /** What each watcher uses: one that was starting when fresh credentials came gets them when it next meets a 401. */
+    const handed = new Map<string, ApiEndpoint>()
+    const credentials = new CredentialRefresh(options.endpoints, {
+      had: (endpoint) => {
+        for (const { gvk, watcher } of watchers) {
+          if (handed.get(gvk) === endpoint) continue
+          const handOver = watcher.call("credentials", endpoint).pipe(Effect.map(() => handed.set(gvk, endpoint)))
+          Effect.runFork(Effect.ignore(handOver))
+        }
+      },
+      trouble: (trouble) => options.notify({ type: "credentials", trouble }),
+    })
     const watchers = options.kinds.map((kind) => {
       const gvk = kind.gvkText
       const name = watcherName(gvk)
@@ -127,15 +180,23 @@ export const startRecording = (options: RecordingOptions) =>
         definition: watcherDefinition,
         name,
         start: worker("watcher"),
-        config: async () => watcherConfig(kind, await options.endpoints.endpoint(), options),
-        incarnation: () => Effect.runPromise(store.call("nextIncarnation", name)),
+        config: async () => {
+          const endpoint = await credentials.current()
+          handed.set(gvk, endpoint)
+          return watcherConfig(kind, endpoint, options)
+        },
+        incarnation: () => Effect.runPromise(nextIncarnation(name)),
         restart,
         onStateChange: onStateChange(name),
-        onReport: (report) => {
-          const isNews = report.type !== "state" || statuses.set(gvk, report.state, report.detail, report.atMicros)
+        onReport: (given) => {
+          const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
+          if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
           if (report.type === "cluster") Effect.runFork(Effect.ignore(store.call("setClusterUid", report.uid)))
-          if (report.type === "unauthorized") credentials.refresh()
-          options.notify({ type: "kind", gvk, report, isNews })
+          if (report.type === "unauthorized") {
+            statuses.setUnauthorized(gvk)
+            credentials.refresh()
+          }
+          options.notify({ type: "kind", gvk, report })
         },
         onGaveUp: (error) => {
           statuses.set(gvk, "stopped", error.message, clock.wallMicros())
@@ -147,10 +208,6 @@ export const startRecording = (options: RecordingOptions) =>
       system.link(storedStateMailbox(name), store, watcher, "upstream")
       return { gvk, watcher }
     })
-    credentials.onFresh((endpoint) => {
-      for (const { watcher } of watchers) Effect.runFork(Effect.ignore(watcher.call("credentials", endpoint)))
-    })
-
     /** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
     const recordStop = (gvk: string, error: ActorGaveUp) =>
       Effect.gen(function* () {
@@ -175,7 +232,9 @@ export const startRecording = (options: RecordingOptions) =>
       exports: exportService,
       /** Fails when the recording cannot go on. */
       ended: Deferred.await(ended),
-      /** Hands every watcher the credentials as they are now. */
+      /** How it ended; `undefined` until the scope is closed. */
+      closed: (): RecordingClose | undefined => closed,
+      /** Hands every watcher the credentials as they are now, if they are new. Answers whether they could be had. */
       renewCredentials: () => credentials.renew(),
       /** Commits what was received; answers the sequence number that an export may count on. */
       cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined)
@@ -207,29 +266,4 @@ const watcherConfig = (kind: TrackedKind, endpoint: ApiEndpoint, options: Record
 const counter = (): (() => number) => {
   let last = 0
   return () => ++last
-}
-
-/** One refresh at a time, however many watchers meet a 401 at once. */
-const credentialRefresh = (source: EndpointSource, failed: (message: string) => void) => {
-  let running: Promise<void> | undefined
-  let deliver: (endpoint: ApiEndpoint) => void = () => undefined
-  const fetch = (before: () => Promise<void>): void => {
-    running ??= before()
-      .then(() => source.endpoint())
-      .then((endpoint) => deliver(endpoint))
-      // Watchers whose credentials are refused go on reporting it, and each report tries again.
-      .catch((cause: unknown) => failed(cause instanceof Error ? cause.message : String(cause)))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  return {
-    onFresh(listener: (endpoint: ApiEndpoint) => void): void {
-      deliver = listener
-    },
-    /** The server refused the present ones. */
-    refresh: () => fetch(() => source.onUnauthorized()),
-    /** They are about to expire, or their files are read again. */
-    renew: () => fetch(() => Promise.resolve())
-  }
 }

@@ -47,6 +47,10 @@ class Receiver {
     return this.take().map(({ number }) => number)
   }
 
+  close(): void {
+    this.#port.close()
+  }
+
   get slabs(): number {
     return this.#slabs.size
   }
@@ -215,6 +219,23 @@ describe("an outbox", () => {
     outbox.detach()
     outbox.send(charging(kib))
     expect(new Receiver(outbox).takeNumbers()).toEqual([1, 2])
+  })
+
+  test("when its receiver is gone frames wait and are not counted as sent", async () => {
+    const outbox = outboxOf()
+    const receiver = new Receiver(outbox)
+    outbox.send(charging(kib))
+    receiver.close()
+    await until(() => {
+      outbox.send(charging(kib))
+      return outbox.metrics().waitingFrames > 0
+    })
+    const { sentFrames, unacknowledgedFrames } = outbox.metrics()
+    expect(sentFrames).toBe(unacknowledgedFrames)
+    now.advance(20)
+    expect(outbox.metrics().stalledMs).toBe(20)
+    new Receiver(outbox)
+    expect(outbox.metrics()).toMatchObject({ redeliveredFrames: sentFrames, waitingFrames: 0 })
   })
 
   test("flushed waits for the frames committed before, not for later ones", async () => {

@@ -1,10 +1,12 @@
 /**
- * The exporter: encodes windows of the recording in a thread of its own, from a read-only connection.
+ * The exporter: encodes windows of the recording in a thread of its own, from a read-only connection. Large ones in
+ * SimKube's format are encoded by further threads as well (see encoding-pool.ts).
  *
  * Exports run side by side, a piece each in turn. Memory is bounded whatever the window's size: an export whose reader is
  * slow waits for it, and the others go on. A recording that cannot be read ends the export with its reason, never the
  * recorder.
  */
+import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import type { Outbox } from "../../runtime/outbox.ts"
@@ -19,19 +21,30 @@ import {
   exportWindowBytes,
   maximumExports,
 } from "./definition.ts"
+import { EncodingPool } from "./encoding-pool.ts"
 import { type OpenExport, openExport } from "./open-export.ts"
 
 /** Largest piece in bytes. */
 const pieceBytes = 64 * 1024
 
-export const exporterBody: ActorBody<ExporterConfig, ExporterControl, never> = (context) =>
+/**
+ * Threads that help with large exports. Not more than two: the exporter's own thread reads the recording, and has no time
+ * left with three; and not every core, because watchers and store go on recording.
+ */
+const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
+
+/** `encoder` is the module that the pool's threads run. */
+export const exporterBody = (encoder: URL): ActorBody<ExporterConfig, ExporterControl, never> => (context) =>
   Effect.gen(function* () {
     // Small limits: what waits here is memory that the recorder's budget pays for. The receiver acknowledges at once, so
     // that no export waits for the reader of another; each has a window of its own.
     const outbox = context.outbox(exportMailbox, { windowBytes: 1024 * 1024, bufferBytes: 1024 * 1024 })
     const runner = yield* Effect.acquireRelease(
-      Effect.sync(() => new ExportRunner(context, outbox)),
-      (running) => Effect.sync(() => running.stop())
+      Effect.sync(() => {
+        const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock: context.clock })
+        return new ExportRunner(context, outbox, pool)
+      }),
+      (running) => Effect.promise(() => running.stop())
     )
     return {
       start: (job) => Effect.try({ try: () => runner.start(job), catch: refusalOf }),
@@ -44,18 +57,22 @@ interface RunningExport {
   readonly opened: OpenExport
   /** Bytes that its reader has room for; the last piece may exceed it. */
   credit: number
+  /** Whether its next piece is on its way. */
+  isPulling: boolean
 }
 
 /** Takes turns between the exports under way. */
 class ExportRunner {
   readonly #directory: string
   readonly #outbox: Outbox
+  readonly #pool: EncodingPool
   readonly #running = new Map<number, RunningExport>()
   #scheduled = false
 
-  constructor(context: ActorContext<ExporterConfig, never>, outbox: Outbox) {
+  constructor(context: ActorContext<ExporterConfig, never>, outbox: Outbox, pool: EncodingPool) {
     this.#directory = context.config.directory
     this.#outbox = outbox
+    this.#pool = pool
     outbox.onWritable(() => this.#schedule())
   }
 
@@ -64,8 +81,8 @@ class ExportRunner {
       const message = `${maximumExports} exports are under way, which is the most; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
-    const opened = openExport(this.#directory, job)
-    this.#running.set(job.export, { opened, credit: exportWindowBytes })
+    const opened = openExport(this.#directory, job, this.#pool)
+    this.#running.set(job.export, { opened, credit: exportWindowBytes, isPulling: false })
     this.#schedule()
     return { gaps: opened.gaps, leftOut: opened.leftOut }
   }
@@ -77,53 +94,75 @@ class ExportRunner {
     this.#schedule()
   }
 
+  /**
+   * Batches that are in other threads come back and are dropped: they take some ms, and a thread that is ended in the middle
+   * of one takes more to start again.
+   */
   cancel(id: number): void {
-    this.#running.get(id)?.opened.close()
-    this.#running.delete(id)
+    void this.#close(id)
   }
 
-  stop(): void {
-    for (const id of [...this.#running.keys()]) {
-      this.cancel(id)
+  async stop(): Promise<void> {
+    const closed = [...this.#running.keys()].map((id) => {
+      const closing = this.#close(id)
       this.#send(id, noBytes, true, "the recorder is stopping")
-    }
+      return closing
+    })
+    await this.#pool.stop()
+    await Promise.all(closed)
+  }
+
+  async #close(id: number): Promise<void> {
+    const running = this.#running.get(id)
+    this.#running.delete(id)
+    await running?.opened.close()
   }
 
   #schedule(): void {
-    if (this.#scheduled || ![...this.#running.values()].some(({ credit }) => credit > 0)) return
+    if (this.#scheduled || ![...this.#running.values()].some(mayPull)) return
     this.#scheduled = true
     // A turn of the event loop between pieces, so that acknowledgements and cancellations are seen.
     setImmediate(() => {
       this.#scheduled = false
       for (const [id, running] of this.#running) {
+        if (!mayPull(running)) continue
         if (!this.#outbox.isWritable) return
-        if (running.credit > 0) this.#advance(id, running)
+        this.#pull(id, running)
       }
-      this.#schedule()
     })
   }
 
-  #advance(id: number, running: RunningExport): void {
-    try {
-      const next = running.opened.pieces.next()
-      if (next.done === true) {
-        this.#running.delete(id)
-        return this.#send(id, noBytes, true, "")
-      }
-      running.credit -= next.value.length
-      for (let start = 0; start < next.value.length; start += pieceBytes) {
-        this.#send(id, next.value.subarray(start, start + pieceBytes), false, "")
-      }
-    } catch (cause) {
-      this.#running.delete(id)
-      this.#send(id, noBytes, true, messageOf(cause))
+  #pull(id: number, running: RunningExport): void {
+    running.isPulling = true
+    running.opened.pieces.next().then(
+      (next) => this.#arrived(id, running, next),
+      (cause: unknown) => this.#ended(id, running, messageOf(cause)),
+    )
+  }
+
+  #arrived(id: number, running: RunningExport, next: IteratorResult<Uint8Array, void>): void {
+    if (next.done === true) return this.#ended(id, running, "")
+    running.isPulling = false
+    if (this.#running.get(id) !== running) return
+    running.credit -= next.value.length
+    for (let start = 0; start < next.value.length; start += pieceBytes) {
+      this.#send(id, next.value.subarray(start, start + pieceBytes), false, "")
     }
+    this.#schedule()
+  }
+
+  #ended(id: number, running: RunningExport, error: string): void {
+    if (this.#running.get(id) !== running) return
+    this.#running.delete(id)
+    this.#send(id, noBytes, true, error)
   }
 
   #send(id: number, data: Uint8Array, last: boolean, error: string): void {
     this.#outbox.send(encodeExportChunk({ export: id, data, last, error }))
   }
 }
+
+const mayPull = ({ credit, isPulling }: RunningExport): boolean => credit > 0 && !isPulling
 
 const noBytes = new Uint8Array(0)
 

@@ -9,7 +9,7 @@ import { type EncodedSimkubeBatch, encodeSimkubeBatch, SimkubeBatchBuilder } fro
 import { UnwritableChangeError } from "../../trace/simkube-trace.ts"
 import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import type { Encoding, EncodingLease } from "./encoding-pool.ts"
-import type { ExportWindow } from "./export-window.ts"
+import { eventsPerTurn, type ExportWindow } from "./export-window.ts"
 
 /** Bytes of raw objects in a batch: some 10 ms of work, so that a hand-over costs little and a turn of this thread is short. */
 const batchBytes = 1024 * 1024
@@ -23,9 +23,6 @@ const maximumBatches = 5
  * less than some 100 ms of work (8 batches; 3,000 events of 2.9 kB) ends sooner and cheaper without.
  */
 const aloneBytes = 8 * 1024 * 1024
-
-/** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */
-const eventsPerTurn = 500
 
 /** What a change is besides its object. */
 interface Change extends SimkubeObjectName {

@@ -120,7 +120,9 @@ export class EncodingPool implements Encoding {
     const pool = this.#ready
     if (pool === undefined || this.#inFlight > this.#threads) return undefined
     this.#inFlight++
-    return pool.run(batch, { transferList: [batch.objects.buffer] }).finally(() => this.#inFlight--)
+    // Piscina derives the type of the list from another overload of `postMessage` than the one it calls.
+    const options = { transferList: [batch.objects.buffer] } as unknown as Parameters<typeof pool.run>[1]
+    return pool.run(batch, options).finally(() => this.#inFlight--)
   }
 }
 

@@ -11,6 +11,9 @@ import { type CompiledFilters, EventFilter } from "../../trace/filters.ts"
 import { metadataOf } from "../../trace/managed-fields.ts"
 import type { ExportJob } from "./definition.ts"
 
+/** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */
+export const eventsPerTurn = 500
+
 /** Stands for an event that the filters leave out: it too took time. */
 export type LeftOut = undefined
 

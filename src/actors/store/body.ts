@@ -2,25 +2,24 @@
  * The store: the only writer of the recording. Takes frames, commits them in batches, acknowledges what is committed, and
  * tells starting watchers where their kinds stand.
  *
- * Acknowledged means committed: at the latest 100 ms after a frame arrived, or with 1 MiB gathered. When the disk refuses
+ * Acknowledged means committed: at the latest 100 ms after a frame arrived, or when a block of 1 MiB is full. When the disk refuses
  * (full, gone), nothing is acknowledged and nothing is dropped: senders keep their frames, reading stops by back-pressure, and the
  * commit is tried again every second.
  */
 import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
-import { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
+import { ArchiveWriter, type CommitResult } from "../../trace/archive/archive-writer.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
+import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
 /** ms a frame waits for company before it is committed (architecture §5). */
 const commitDelayMs = 100
-/** Bytes that are committed without waiting: one block. */
-const commitBytes = 1024 * 1024
 /** ms between tries while the disk refuses. */
 const commitRetryMs = 1000
-/** ms between syncs to the disk with `fsync: interval` (architecture §5). */
+/** ms between syncs to the disk with `fsync: interval` (architecture §5), and between looks whether the files are still there. */
 const syncIntervalMs = 1000
 
 export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (context) =>
@@ -71,8 +70,11 @@ class StoreWriter {
   readonly #inbox: ReturnType<ActorContext<StoreConfig, StoreReport>["inbox"]>
   #commitTimer: Timer | undefined
   #syncTimer: Timer | undefined
-  #failing = false
+  readonly #presence: Presence
+  /** What the disk refuses now. */
+  readonly #troubles = new Set<"commit" | "sync">()
   #stopped = false
+  #isGone = false
   #events = 0
   #frames = 0
   #duplicates = 0
@@ -85,6 +87,7 @@ class StoreWriter {
   constructor(context: ActorContext<StoreConfig, StoreReport>, archive: ArchiveWriter) {
     this.#context = context
     this.#archive = archive
+    this.#presence = new Presence(context.config.directory)
     this.#inbox = context.inbox(observationsMailbox, {
       attached: (sender, incarnation) => this.#attached(sender, incarnation),
       frame: (sender, frame) => {
@@ -92,23 +95,25 @@ class StoreWriter {
         if (outcome === "duplicate") this.#duplicates++
         else this.#frames++
         this.#pendingSince ??= context.clock.monotonicMs()
-        if (archive.pendingBytes >= commitBytes && !this.#failing) this.commit()
+        if (archive.hasSealedBlock && !this.#troubles.has("commit")) this.commit()
         else this.#commitTimer ??= context.clock.after(commitDelayMs, () => this.commit())
       },
     })
   }
 
   start(): void {
-    if (this.#context.config.fsync === "interval") this.#syncLater()
+    this.#syncLater()
   }
 
   stop(): void {
     this.#stopped = true
     this.#syncTimer?.cancel()
-    if (!this.commit()) {
+    const isCommitted = this.commit()
+    this.#commitTimer?.cancel()
+    this.#context.report({ type: "closed", events: this.#events })
+    if (!isCommitted) {
       throw new Error(`the last frames could not be committed to ${this.#context.config.directory}; see the log above`)
     }
-    this.#commitTimer?.cancel()
   }
 
   /** Commits on the timer's or the volume's account: what the disk refuses is tried again later. */
@@ -116,21 +121,22 @@ class StoreWriter {
     try {
       this.commitOrThrow()
       return true
-    } catch (cause) {
-      this.#failing = true
-      this.#context.report({ type: "commit-failed", message: messageOf(cause), retryInMs: commitRetryMs })
-      this.#commitTimer = this.#context.clock.after(commitRetryMs, () => this.commit())
+    } catch {
+      // Reported already, and tried again by itself.
       return false
     }
   }
 
-  /** Everything gathered is on disk and acknowledged afterwards, or it throws an ArchiveError and all is as before. */
+  /**
+   * Everything gathered is on disk and acknowledged afterwards, or it throws an ArchiveError, all is as before, and it is tried
+   * again by itself: with the window full no frame comes any more that could ask for it.
+   */
   commitOrThrow(): void {
     this.#commitTimer?.cancel()
     this.#commitTimer = undefined
     const { clock } = this.#context
     const before = clock.monotonicMs()
-    const result = this.#archive.commit()
+    const result = this.#commitArchive()
     for (const { sender, incarnation, number } of result.acknowledgements) {
       this.#inbox.acknowledge(sender, incarnation, number)
     }
@@ -139,8 +145,17 @@ class StoreWriter {
     this.#commits++
     this.#pendingSince = undefined
     this.#longestCommitMs = Math.max(this.#longestCommitMs, clock.monotonicMs() - before)
-    if (this.#failing) this.#context.report({ type: "commit-recovered" })
-    this.#failing = false
+    this.#accepted("commit")
+  }
+
+  #commitArchive(): CommitResult {
+    try {
+      return this.#archive.commit()
+    } catch (cause) {
+      this.#refused("commit", cause)
+      this.#commitTimer = this.#context.clock.after(commitRetryMs, () => this.commit())
+      throw cause
+    }
   }
 
   statistics() {
@@ -169,16 +184,34 @@ class StoreWriter {
   }
 
   #syncLater(): void {
-    if (this.#stopped) return
+    if (this.#stopped || this.#isGone) return
     this.#syncTimer = this.#context.clock.after(syncIntervalMs, () => {
-      this.#archive.sync().then(
-        () => this.#syncLater(),
-        (cause: unknown) => {
-          this.#context.report({ type: "commit-failed", message: messageOf(cause), retryInMs: syncIntervalMs })
-          this.#syncLater()
-        }
-      )
+      void this.#sync()
+        .then(
+          () => this.#accepted("sync"),
+          (cause: unknown) => this.#refused("sync", cause),
+        )
+        .then(() => this.#syncLater())
     })
+  }
+
+  /** With `fsync: always` there is nothing to sync, and the look at the files remains. */
+  async #sync(): Promise<void> {
+    const missing = this.#presence.missing()
+    if (missing !== undefined) {
+      const message = `${missing} was removed or moved away while recording, and with it what was recorded`
+      this.#isGone = true
+      this.#context.report({ type: "gone", message })
+    } else await this.#archive.sync()
+  }
+
+  #refused(what: "commit" | "sync", cause: unknown): void {
+    this.#troubles.add(what)
+    this.#context.report({ type: "commit-failed", message: messageOf(cause) })
+  }
+
+  #accepted(what: "commit" | "sync"): void {
+    if (this.#troubles.delete(what) && this.#troubles.size === 0) this.#context.report({ type: "commit-recovered" })
   }
 }
 

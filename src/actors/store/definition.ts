@@ -16,8 +16,13 @@ export interface StoreConfig {
 
 /** Told when it matters to people. */
 export type StoreReport =
-  | { readonly type: "commit-failed"; readonly message: string; readonly retryInMs: number }
+  /** The recording cannot be written now; nothing is dropped, and it is tried again. */
+  | { readonly type: "commit-failed"; readonly message: string }
   | { readonly type: "commit-recovered" }
+  /** The recording's files were taken away: there is nothing left to go on with. */
+  | { readonly type: "gone"; readonly message: string }
+  /** Stopped in order. `events`: committed in this life. */
+  | { readonly type: "closed"; readonly events: number }
 
 /** The recording could not be written: the disk is full, the directory is gone. Nothing acknowledged is lost. */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {

@@ -49,7 +49,7 @@ class Step extends Transition {
         if (this.phase.tag === "probing") this.#probed(input.version, input.clusterUid)
         return
       case "probe-failed":
-        if (this.phase.tag === "probing") this.fail(input.status, "probe", "list")
+        if (this.phase.tag === "probing") this.#probeFailed(input.status)
         return
       case "opened":
         return this.#opened(input.stream)
@@ -126,6 +126,11 @@ class Step extends Transition {
     }
     if (this.isBehind(version)) return this.#restored(this.behind(version))
     this.#begin()
+  }
+
+  #probeFailed(status: ApiStatus): void {
+    if (classify(status) === "not-found") return this.#absent()
+    this.fail(status, "probe", "list")
   }
 
   #restored(detail: string): void {
@@ -290,7 +295,7 @@ class Step extends Transition {
 
   #bookmark(stream: number): void {
     const phase = this.phase
-    if (!this.streams().includes(stream)) return
+    if (phase.tag !== "watching" || !this.streams().includes(stream)) return
     const { nowMs } = this.moment
     const { lastBookmark, bookmarkIntervalMs } = this.memory
     // Between two streams may lie an outage; and a server's last bookmark before it closes a watch comes early, so that only
@@ -299,7 +304,6 @@ class Step extends Transition {
     const isRhythm = interval >= 1000
     this.remember({ lastBookmark: { stream, atMs: nowMs } })
     if (isRhythm) this.remember({ bookmarkIntervalMs: Math.max(interval, bookmarkIntervalMs ?? 0) })
-    if (phase.tag !== "watching") return
     if (phase.stream === stream) this.phase = { ...phase, heard: true }
     if (isRhythm) this.limitSilence(stream, this.silenceLimit(undefined))
   }
@@ -419,7 +423,6 @@ class Step extends Transition {
 
   /** The server no longer has the version: what happened since is lost, the present state is not. */
   #expired(): void {
-    this.closeAll()
     this.#list(this.memory.overloaded ? "overload" : "expired", false)
   }
 }

@@ -83,8 +83,9 @@ export class WatchSession {
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
     this.#events = {
-      opened: (stream, skewMs) => {
-        this.statistics.clockSkewMs = skewMs
+      opened: (stream, serverTimeMs) => {
+        // Whole seconds on the server's side, so anything below a second is noise.
+        if (serverTimeMs !== undefined) this.statistics.clockSkewMs = serverTimeMs - options.clock.wallMicros() / 1000
         this.#input({ type: "opened", stream })
       },
       refused: (stream, status) => {

@@ -19,8 +19,8 @@ import type { ObservedAction } from "./sink.ts"
 
 /** What a stream says, to its session. */
 export interface StreamEvents {
-  /** 200; `skewMs`: by how much the server's clock is ahead. */
-  opened(stream: StreamId, skewMs: number): void
+  /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it does not tell. */
+  opened(stream: StreamId, serverTimeMs: number | undefined): void
   refused(stream: StreamId, status: ApiStatus): void
   firstBytes(stream: StreamId): void
   object(
@@ -72,7 +72,7 @@ export abstract class StreamReader implements ResponseHandler {
   head(status: number, headers: ReadonlyMap<string, string>): void {
     this.#status = status
     this.#headers = headers
-    if (this.live && status === 200) this.events.opened(this.stream, clockSkewMs(headers.get("date")))
+    if (this.live && status === 200) this.events.opened(this.stream, timeOf(headers.get("date")))
   }
 
   data(buffer: Buffer, start: number, end: number): void {
@@ -292,10 +292,9 @@ const describeEnd = (outcome: StreamEnd, pending: number): string => {
   }
 }
 
-/** Whole seconds on the server's side, so anything below a second is noise. */
-const clockSkewMs = (date: string | undefined): number => {
-  const server = date === undefined ? Number.NaN : Date.parse(date)
-  return Number.isNaN(server) ? 0 : server - Date.now()
+const timeOf = (date: string | undefined): number | undefined => {
+  const time = date === undefined ? Number.NaN : Date.parse(date)
+  return Number.isNaN(time) ? undefined : time
 }
 
 const isTagged = (cause: unknown, tag: string): cause is Error & { readonly _tag: string } =>

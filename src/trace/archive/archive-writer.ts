@@ -163,6 +163,14 @@ export class ArchiveWriter {
     return this.#cut
   }
 
+  /**
+   * Whether a whole block waits for the commit. The moment to commit at a high rate: sooner, and its frames are compressed
+   * twice, once as a part and once in the block.
+   */
+  get hasSealedBlock(): boolean {
+    return this.#sealed.length > 0
+  }
+
   /** Bytes of frames taken since the last commit. */
   get pendingBytes(): number {
     return this.#pendingBytes

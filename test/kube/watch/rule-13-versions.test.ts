@@ -42,15 +42,14 @@ describe("rule 13", () => {
     server.delete("a", "0dd")
     await server.sees(() => notebook.events.length === 2)
     clock.advance(295_000)
-    await server.sees(() => server.watches.length === 2)
-    expect(server.watches).toEqual(["f00", "0dd"])
+    // The successor's request is still on its way, so that it is sent both of these once more.
     server.put("b", "aa")
     server.put("b", "ab")
     await server.sees(() => session.statistics.repeated === 2)
     expect(notebook.events).toEqual(["applied b@beef", "deleted a@0dd", "applied b@aa", "applied b@ab"])
     server.hangUp()
     await server.sees(() => server.watches.length === 3)
-    expect(server.watches.at(-1)).toBe("ab")
+    expect(server.watches).toEqual(["f00", "0dd", "ab"])
   })
 
   test("rule 13: a version that only looks like an integer is not compared with the others of an opaque server", async () => {

@@ -63,6 +63,7 @@ export class Watched {
       enquiries: new HttpEnquiries(this.client, gvk, options.namespace),
       sink: options.sink?.(notebook, clock) ?? notebook,
       clock: {
+        wallMicros: () => clock.wallMicros(),
         monotonicMs: () => clock.monotonicMs(),
         after: (ms, action) => {
           this.#asked = ms
@@ -150,41 +151,6 @@ export class Watched {
   get isWaiting(): boolean {
     const { tag } = this.session.phase
     return tag === "backing-off" || tag === "absent"
-  }
-
-  /** As {@link caughtUp}, letting every wait on the way pass. */
-  recovers(): Promise<void> {
-    const newest = BigInt(this.sandbox.resourceVersion)
-    return this.seesLater(() => BigInt(this.session.delivered ?? "0") >= newest)
-  }
-
-  /** As {@link sees}, letting every wait on the way pass. */
-  seesLater(condition: () => boolean): Promise<void> {
-    return this.sees(() => {
-      if (this.isWaiting) this.clock.advance(this.#asked)
-      return condition()
-    })
-  }
-
-  /** A bookmark for every open watch; waits until `count` of them have arrived. */
-  async bookmark(count = 1): Promise<void> {
-    const before = this.session.statistics.bookmarks
-    this.sandbox.bookmarkNow()
-    await this.sees(() => this.session.statistics.bookmarks >= before + count)
-  }
-
-  /** Waits until the machine has nothing to do but wait; answers ms until its timer. */
-  async waits(): Promise<number> {
-    const { session, clock } = this
-    await this.sees(() => session.phase.tag === "backing-off" || session.phase.tag === "absent")
-    return clock.untilNext ?? Number.NaN
-  }
-
-  /** Lets the wait of {@link waits} pass. */
-  async passes(): Promise<number> {
-    const ms = await this.waits()
-    this.clock.advance(ms)
-    return ms
   }
 
   /** Turns the event loop until something is so. When it is not after very many turns, tells what happened instead. */

@@ -138,7 +138,7 @@ async function exportRecording(folder: string, simkube: Trace): Promise<Trace> {
     incomplete: {}
   })
   const chunks: Array<Uint8Array> = []
-  for (let next = pieces.next(); next.done !== true; next = pieces.next()) chunks.push(next.value)
+  for await (const piece of pieces) chunks.push(piece)
   return readTrace(Buffer.concat(chunks))
 }
 

@@ -1,0 +1,164 @@
+/** The surroundings of the state machine, as far as it can see them: what its commands have started and not yet ended. */
+import { expect } from "vitest"
+import { initialState, step } from "../../../src/kube/watch/machine.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
+import type { Command, Input, StreamId, WatchState } from "../../../src/kube/watch/protocol.ts"
+import type { ApiStatus } from "../../../src/kube/status.ts"
+
+export const status = (code: number, more: Partial<ApiStatus> = {}): ApiStatus => ({
+  code,
+  reason: "",
+  message: "",
+  causes: [],
+  retryAfterSeconds: undefined,
+  ...more,
+})
+export const complete = { tag: "complete", description: "" } as const
+export const truncated = { tag: "truncated", description: "" } as const
+
+/** Carries commands out in thought, and holds the machine to what it must never do. */
+export class World {
+  state: WatchState = initialState
+  readonly open = new Set<StreamId>()
+  /** Streams with a limit of silence. */
+  readonly limited = new Set<StreamId>()
+  readonly commands: Command[] = []
+  enquiry: "discover" | "probe" | undefined
+  isRetryDue = false
+  delivered: string | undefined
+  progressed = false
+  nowMs = 1000
+  random = 0
+  /** Reason of the list that has begun and is not complete. */
+  listing: string | undefined
+
+  get phase(): string {
+    return this.state.phase.tag
+  }
+
+  /** The stream that counts. */
+  get stream(): StreamId {
+    const { phase } = this.state
+    return "stream" in phase ? phase.stream : -1
+  }
+
+  get successor(): StreamId {
+    const { phase } = this.state
+    return phase.tag === "watching" ? (phase.successor ?? -1) : -1
+  }
+
+  /** Everything the machine needs to go on by itself. */
+  get goesOn(): boolean {
+    const isWatched = [...this.open].every((stream) => this.limited.has(stream))
+    return this.enquiry !== undefined || this.isRetryDue || (this.open.size > 0 && isWatched)
+  }
+
+  feed(input: Input): ReadonlyArray<Command> {
+    // What ends with its own input, the session forgets by itself.
+    if (input.type === "ended" || input.type === "refused") this.#forget(input.stream)
+    if (input.type === "page-complete" && this.phase === "paging") this.#forget(input.stream)
+    if (input.type === "discovered" || input.type === "not-installed" || input.type === "discovery-failed") {
+      if (this.enquiry === "discover") this.enquiry = undefined
+    }
+    if ((input.type === "probed" || input.type === "probe-failed") && this.enquiry === "probe") this.enquiry = undefined
+    if (input.type === "retry") this.isRetryDue = false
+    const { nowMs, delivered, progressed } = this
+    const moment = { nowMs, delivered, progressed, random: () => this.random }
+    const [state, commands] = step(defaultWatchPolicy, this.state, input, moment)
+    this.state = state
+    for (const command of commands) this.#carryOut(command)
+    this.commands.push(...commands)
+    return commands
+  }
+
+  #carryOut(command: Command): void {
+    switch (command.type) {
+      case "discover":
+      case "probe":
+        expect(this.enquiry).toBeUndefined()
+        this.enquiry = command.type
+        return
+      case "open-streaming-list":
+      case "open-page":
+      case "open-watch":
+        expect(this.open.has(command.stream)).toBe(false)
+        this.open.add(command.stream)
+        this.progressed = false
+        if (command.type === "open-watch") expect([command.version, this.listing]).toEqual([this.delivered, undefined])
+        else if ("continueToken" in command && command.continueToken !== undefined) expect(command.version).toBeUndefined()
+        else expect([undefined, this.delivered]).toContain(command.version)
+        return
+      case "close":
+        expect(this.open).toContain(command.stream)
+        this.#forget(command.stream)
+        return
+      case "limit-silence":
+        expect(this.open).toContain(command.stream)
+        expect(command.ms).toBeGreaterThan(0)
+        this.limited.add(command.stream)
+        return
+      case "retry-after":
+        expect(this.isRetryDue).toBe(false)
+        expect(command.ms).toBeGreaterThan(0)
+        this.isRetryDue = true
+        return
+      case "list-started":
+        this.listing = command.reason
+        return
+      case "list-completed":
+        this.listing = undefined
+        this.delivered = command.version
+        return
+      case "epoch-started":
+        this.delivered = undefined
+        return
+      default:
+        return
+    }
+  }
+
+  #forget(stream: StreamId): void {
+    this.open.delete(stream)
+    this.limited.delete(stream)
+  }
+}
+
+/** Worlds in each phase, led there by what a server would say. */
+export const worldIn = {
+  idle: () => new World(),
+  discovering: () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }),
+  absent: () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }, { type: "not-installed" }),
+  probing: () => {
+    const world = new World()
+    world.delivered = "100"
+    return fed(world, { type: "start", resumeVersion: "100", clusterUid: "uid" }, { type: "discovered" })
+  },
+  "streaming-list": () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }, { type: "discovered" }),
+  paging: () => {
+    const world = worldIn["streaming-list"]()
+    const causes = [{ reason: "FieldValueForbidden", field: "sendInitialEvents" }]
+    return fed(world, { type: "refused", stream: world.stream, status: status(422, { causes }) })
+  },
+  watching: () => {
+    const world = worldIn["streaming-list"]()
+    return fed(world, { type: "initial-events-end", stream: world.stream, version: "100" })
+  },
+  "watching with a successor": () => fed(worldIn.watching(), { type: "successor-due" }),
+  "backing off to discover": () => fed(worldIn.discovering(), { type: "discovery-failed", status: status(503) }),
+  "backing off to probe": () => fed(worldIn.probing(), { type: "probe-failed", status: status(503) }),
+  "backing off to list": () => {
+    const world = worldIn["streaming-list"]()
+    return fed(world, { type: "refused", stream: world.stream, status: status(500) })
+  },
+  "backing off to watch": () => {
+    const world = worldIn.watching()
+    return fed(world, { type: "ended", stream: world.stream, outcome: complete, whileBlocked: false })
+  },
+  stopped: () => fed(worldIn.watching(), { type: "stop" }),
+} satisfies Record<string, () => World>
+
+const fed = (world: World, ...inputs: ReadonlyArray<Input>): World => {
+  for (const input of inputs) world.feed(input)
+  return world
+}
+const led = (...inputs: ReadonlyArray<Input>): World => fed(new World(), ...inputs)
