@@ -1,11 +1,11 @@
 /** Resident memory of a subject along many changes at full speed. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { runChanges } from "./changes-run.ts"
 import type { BenchCluster } from "./generator-process.ts"
+import type { ResidentMemory } from "./process-files.ts"
 import { MemoryWatch } from "./process-watch.ts"
 import { interpolate, slope } from "./statistics.ts"
 import type { RunningSubject } from "./subject.ts"
-import type { ResidentMemory } from "./process-files.ts"
-import { runChanges } from "./changes-run.ts"
 
 /** ms for everything: 3 million changes at 10,000 a second. */
 const patienceMs = 300_000

@@ -1,6 +1,6 @@
 /** One subject, one cluster, a number of changes: what that took, as seen from outside. */
 import type { BenchCluster } from "./generator-process.ts"
-import { readCpuSeconds, readThreads, threadSeconds } from "./process-watch.ts"
+import { readCpuSeconds, readThreads, threadTimes } from "./process-watch.ts"
 import type { RunningSubject } from "./subject.ts"
 
 /** Names that threads have in the tables; all others are `other`. */
@@ -19,6 +19,8 @@ export interface ChangesRun {
   readonly cpuSeconds: number
   /** The same by group of threads: watchers, store, main, V8 (garbage collection, compilers), other. */
   readonly threadSeconds: ReadonlyMap<string, number>
+  /** Of the thread that ran most: shares of the time in which it ran, and in which it could have but others did. */
+  readonly busiest: { readonly running: number; readonly waiting: number }
   /** From the last change's leaving the server's program until it was taken, ms: what was under way then. */
   readonly behindMs: number
 }
@@ -40,16 +42,20 @@ export const runChanges = async (
     taken.then(() => performance.timeOrigin + performance.now()),
   ])
   const cpuSeconds = readCpuSeconds(subject.pid) - cpu
+  const seconds = (takenAtMs - performance.timeOrigin - start) / 1000
   const groups = new Map<string, number>()
-  for (const [name, seconds] of threadSeconds(threads, readThreads(subject.pid))) {
-    const group = threadGroups[name] ?? "other"
-    groups.set(group, (groups.get(group) ?? 0) + seconds)
+  let busiest = { running: 0, waiting: 0 }
+  for (const thread of threadTimes(threads, readThreads(subject.pid))) {
+    const group = threadGroups[thread.name] ?? "other"
+    groups.set(group, (groups.get(group) ?? 0) + thread.seconds)
+    if (thread.running > busiest.running) busiest = thread
   }
   return {
     changes,
-    seconds: (takenAtMs - performance.timeOrigin - start) / 1000,
+    seconds,
     cpuSeconds,
     threadSeconds: groups,
+    busiest: { running: busiest.running / seconds, waiting: busiest.waiting / seconds },
     behindMs: takenAtMs - sentAtMs,
   }
 }

@@ -1,16 +1,29 @@
 /**
  * Subjects that only count: the null reader and the informer. They say `{"listed": true}` once, then take lines
  * `{"until": n}` and say `{"taken": n}` when they have seen n changes.
+ *
+ * They run as JavaScript, as the recorder does: loading TypeScript costs a process 15 MB that are not theirs.
  */
 import { fileURLToPath } from "node:url"
+import { rolldown } from "rolldown"
 import { fieldOf, LineProcess } from "./line-process.ts"
 import type { RunningSubject, StartSubject } from "./subject.ts"
 
-const start =
-  (script: string): StartSubject =>
-  async (cluster, { kinds }): Promise<RunningSubject> => {
-    const path = fileURLToPath(new URL(script, import.meta.url))
-    const child = new LineProcess({ script: [path, String(cluster.port), ...kinds], endsBy: "input" })
+/** Writes the program as JavaScript below dist/, from where it finds the same packages; answers its path. */
+const asJavaScript = async (script: string): Promise<string> => {
+  const input = fileURLToPath(new URL(`./${script}.ts`, import.meta.url))
+  const output = fileURLToPath(new URL(`../dist/bench/${script}.js`, import.meta.url))
+  const bundler = await rolldown({ input, platform: "node", external: (name) => name !== input })
+  await bundler.write({ file: output, format: "esm" })
+  await bundler.close()
+  return output
+}
+
+const start = (script: string): StartSubject => {
+  let program: Promise<string> | undefined
+  return async (cluster, { kinds }): Promise<RunningSubject> => {
+    program ??= asJavaScript(script)
+    const child = new LineProcess({ script: [await program, String(cluster.port), ...kinds], endsBy: "input" })
     const hasListed = child.hear("the lists", 2 ** 31 - 1, fieldOf<boolean>("listed"))
     // Asked for later, and by then it may have failed.
     hasListed.catch(() => undefined)
@@ -29,12 +42,13 @@ const start =
       [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
     }
   }
+}
 
 /** Reads the bytes of one watch and does nothing with them. */
-export const startNullReader = start("./null-reader.ts")
+export const startNullReader = start("null-reader")
 
 /** The library's informer, one per kind, as its users write it. */
-export const startInformer = start("./informer.ts")
+export const startInformer = start("informer")
 
 const within = async <Value>(promise: Promise<Value>, timeoutMs: number, late: () => Error): Promise<Value> => {
   let timer: NodeJS.Timeout | undefined

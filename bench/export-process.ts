@@ -14,9 +14,9 @@ import { ActorSystem } from "../src/runtime/actor-system.ts"
 import { systemClock } from "../src/runtime/clock.ts"
 import { defaultRestartPolicy } from "../src/runtime/supervisor.ts"
 import { workerThread } from "../src/runtime/thread.ts"
+import { ArchiveReader } from "../src/trace/archive/archive-reader.ts"
 import { ExportService } from "../src/tracer/export-service.ts"
 import { memoryLimits, workerEntry } from "../src/tracer/worker-entries.ts"
-import { ArchiveReader } from "../src/trace/archive/archive-reader.ts"
 
 /** What one export took. */
 export interface ExportCost {

@@ -13,8 +13,8 @@ import { promisify } from "node:util"
 import { ArchiveWriter } from "../src/trace/archive/archive-writer.ts"
 import { ObservationsBuilder } from "../src/trace/observations.ts"
 import { deployments, gvkOf } from "./bench-kinds.ts"
-import type { ExportCost } from "./export-process.ts"
 import { objectText } from "./bench-objects.ts"
+import type { ExportCost } from "./export-process.ts"
 import { firstVersion, ObjectTemplate } from "./object-template.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
 import type { Bound, Measure } from "./table.ts"
@@ -80,8 +80,19 @@ const record = (directory: string, events: number, textOf: (number: number) => s
     length = (templates[index % variety] as ObjectTemplate).copyTo(object, 0, number, version)
     const fingerprint = Math.imul(index + 1, 2654435761) >>> 0
     const write = (): boolean =>
-      (index >= objects || builder.addObject({ number, uid: `u-${number}`, namespace: "bench", name: `web-${number}` })) &&
-      builder.append(1, number, 1_763_700_000_000_000 + index * 20, version, fingerprint, ~fingerprint >>> 0, object, 0, length)
+      (index >= objects ||
+        builder.addObject({ number, uid: `u-${number}`, namespace: "bench", name: `web-${number}` })) &&
+      builder.append(
+        1,
+        number,
+        1_763_700_000_000_000 + index * 20,
+        version,
+        fingerprint,
+        ~fingerprint >>> 0,
+        object,
+        0,
+        length,
+      )
     if (write()) continue
     send()
     if (!write()) throw new Error("an object is larger than a frame")
@@ -117,7 +128,10 @@ const exportSize = async (
     const traceBytes = (format: (typeof formats)[number]): string =>
       `${Math.round((costs[format][0]?.bytes ?? 0) / megabyte)} MB as ${format}`
     const note = `${name}: objects of ${objectBytes} bytes, ${formats.map(traceBytes).join(", ")}; ${done} rounds.`
-    return { measures: formats.flatMap((format) => measuresOf(`${name} as ${format}`, costs[format], isBudgeted)), notes: [note] }
+    return {
+      measures: formats.flatMap((format) => measuresOf(`${name} as ${format}`, costs[format], isBudgeted)),
+      notes: [note],
+    }
   } finally {
     rmSync(directory, { recursive: true })
   }

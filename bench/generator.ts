@@ -71,7 +71,13 @@ const refuse = (response: ServerResponse, code: number, reason: string, message:
 /** Resolves false when the reader is gone. */
 const send = async (response: ServerResponse, piece: Buffer | string): Promise<boolean> => {
   if (response.destroyed) return false
-  if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")])
+  if (response.write(piece)) return true
+  // Both listeners go when one was called.
+  const done = new AbortController()
+  const { signal } = done
+  await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]).finally(() =>
+    done.abort(),
+  )
   return !response.destroyed
 }
 

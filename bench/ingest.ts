@@ -124,6 +124,8 @@ const report = (runs: Runs, changes: number, rounds: number): ScenarioReport => 
       must: { relation: "at least", value: 0.667 },
       aim: { relation: "at least", value: 0.75 },
     },
+    row("busiest thread: on a CPU", "%", 0, (run) => run.busiest.running * 100),
+    row("– ready, but others were", "%", 0, (run) => run.busiest.waiting * 100),
     row("last change sent → taken (ours: committed)", "ms", 0, (run) => run.behindMs),
     ownRow("longest wait of a frame in the store", "ms", 0, (run) => run.waitMs),
     ownRow("longest commit", "ms", 0, (run) => run.commitMs),
@@ -137,6 +139,7 @@ const report = (runs: Runs, changes: number, rounds: number): ScenarioReport => 
       `${changes.toLocaleString("en")} changes for each subject after ${Math.ceil(changes / 10).toLocaleString("en")} unmeasured ones; ` +
         `${rounds} ${rounds === 1 ? "round" : "rounds"} of null reader, ours, informer in turn.`,
       ...(isCompared ? [`The informer takes ${ratio.toFixed(1)} times our CPU (median of the rounds).`] : []),
+      "Where the busiest thread was ready for long while others ran, the machine was short of CPUs: by our own threads and the generator, or by other people's work. CPU per event rises with that, and the pace falls.",
       "“At most ¼ of SimKube in the same run” is not measured here, for lack of its binary; it took 46 µs an event on the machine of architecture §7, so a quarter is 11.5 µs.",
     ],
   }

@@ -5,19 +5,16 @@ import type { RunningSubject } from "./subject.ts"
 
 /** ms for the longest of lists on a busy machine. */
 const patienceMs = 180_000
-/** ms after which what a start leaves behind is given back or will not be. */
-const settleMs = 3000
-
 export interface ListMemory {
   /** CPU of the process when everything was listed. */
   readonly cpuSeconds: number
-  /** Resident memory some seconds later. */
+  /** Resident memory `settleMs` later. */
   readonly settledBytes: number
   /** Largest until then. */
   readonly peakBytes: number
 }
 
-export const listObjects = async (subject: RunningSubject): Promise<ListMemory> => {
+export const listObjects = async (subject: RunningSubject, settleMs: number): Promise<ListMemory> => {
   await subject.listed(patienceMs)
   const cpuSeconds = readCpuSeconds(subject.pid)
   await sleep(settleMs)

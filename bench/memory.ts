@@ -7,8 +7,8 @@
 import { baseKinds, furtherKinds, gvkOf } from "./bench-kinds.ts"
 import { type ChangesMemory, followChanges } from "./changes-memory.ts"
 import { startInformer, startNullReader } from "./counting-subject.ts"
-import { BenchCluster } from "./generator-process.ts"
 import type { GeneratorOptions } from "./generator.ts"
+import { BenchCluster } from "./generator-process.ts"
 import { type ListMemory, listObjects } from "./list-memory.ts"
 import { startRecorder } from "./recorder-subject.ts"
 import type { Scenario, ScenarioReport, ScenarioSettings } from "./scenario.ts"
@@ -17,8 +17,10 @@ import type { StartSubject } from "./subject.ts"
 import type { Bound, Measure } from "./table.ts"
 
 const megabyte = 1e6
+/** ms after the lists in which what a start leaves behind is given back or will not be. */
+const settleMs = 3000
 /** Kinds beyond the three, in turn: their cost is the slope. */
-const furtherKindCounts = [0, 5, 10] as const
+const furtherKindCounts = (isQuick: boolean): ReadonlyArray<number> => (isQuick ? [0, 5] : [0, 5, 10])
 
 const atMost = (value: number): Bound => ({ relation: "at most", value })
 
@@ -42,11 +44,11 @@ const listOnce = async (
   start: StartSubject,
   options: GeneratorOptions,
   kinds: ReadonlyArray<string>,
-  { profileDirectory, tell }: ScenarioSettings,
+  { profileDirectory, isQuick, tell }: ScenarioSettings,
 ): Promise<ListMemory> => {
   await using cluster = await BenchCluster.start(options)
   await using subject = await start(cluster, { kinds, profileDirectory })
-  const measured = await listObjects(subject)
+  const measured = await listObjects(subject, isQuick ? 500 : settleMs)
   const { cpuSeconds, settledBytes, peakBytes } = measured
   const megabytes = `${Math.round(settledBytes / megabyte)} MB, at most ${Math.round(peakBytes / megabyte)} MB`
   tell(`${what}: ${cpuSeconds.toFixed(1)} s CPU, ${megabytes}`)
@@ -55,14 +57,15 @@ const listOnce = async (
 
 /** After the lists, with more and more kinds. */
 const measureKinds = async (settings: ScenarioSettings, rounds: number): Promise<ScenarioReport> => {
-  const settled = new Map<number, Array<number>>(furtherKindCounts.map((count) => [count, []]))
+  const furtherCounts = furtherKindCounts(settings.isQuick)
+  const settled = new Map<number, Array<number>>(furtherCounts.map((count) => [count, []]))
   const nullReader: Array<number> = []
   const informer: Array<number> = []
   const names = baseKinds.map(gvkOf)
   for (let round = 1; round <= rounds; round++) {
     nullReader.push((await listOnce(`round ${round}: null reader`, startNullReader, {}, names, settings)).settledBytes)
     informer.push((await listOnce(`round ${round}: informers`, startInformer, {}, names, settings)).settledBytes)
-    for (const count of furtherKindCounts) {
+    for (const count of furtherCounts) {
       const all = [...names, ...furtherKinds(count).map(gvkOf)]
       const what = `round ${round}: ours, ${all.length} kinds`
       const listed = await listOnce(what, startRecorder, { furtherKinds: count }, all, settings)
@@ -71,7 +74,7 @@ const measureKinds = async (settings: ScenarioSettings, rounds: number): Promise
   }
   const inMegabytes = (values: ReadonlyArray<number>): ReadonlyArray<number> => values.map((value) => value / megabyte)
   const perKind = Array.from({ length: rounds }, (_, round) =>
-    slope(furtherKindCounts.map((count) => ({ x: count, y: settled.get(count)?.[round] ?? Number.NaN }))),
+    slope(furtherCounts.map((count) => ({ x: count, y: settled.get(count)?.[round] ?? Number.NaN }))),
   )
   const measures: ReadonlyArray<Measure> = [
     {
@@ -93,11 +96,11 @@ const measureKinds = async (settings: ScenarioSettings, rounds: number): Promise
       aim: atMost(14),
     },
   ]
-  const counts = furtherKindCounts.map((count) => count + baseKinds.length).join(", ")
+  const counts = furtherCounts.map((count) => count + baseKinds.length).join(", ")
   return {
     measures,
     notes: [
-      `After the lists: 1,000 Deployments, ReplicaSets and Pods, ${rounds} ${rounds === 1 ? "start" : "starts"}, seconds after the last was taken; three informers; the null reader lists nothing and is a bare Node.`,
+      `After the lists: 1,000 Deployments, ReplicaSets and Pods, ${rounds} ${rounds === 1 ? "start" : "starts"}, seconds after the last was taken. Three informers. The null reader lists nothing: it is a bare Node.`,
       `Each further kind: slope over recorders of ${counts} kinds, the further ones with 10 objects.`,
     ],
   }

@@ -54,7 +54,10 @@ export class ObjectTemplate {
 }
 
 const placesOf = (text: string, character: string): ReadonlyArray<Place> =>
-  [...text.matchAll(new RegExp(`${character}+`, "g"))].map(({ index, 0: run }) => ({ offset: index, width: run.length }))
+  [...text.matchAll(new RegExp(`${character}+`, "g"))].map(({ index, 0: run }) => ({
+    offset: index,
+    width: run.length,
+  }))
 
 /** Right-aligned decimal digits. In two halves, because divisions of small integers are much cheaper. */
 const writeDigits = (bytes: Buffer, offset: number, width: number, value: number): void => {

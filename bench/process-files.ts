@@ -51,3 +51,18 @@ export const parseStat = (text: string): CpuTime => {
   if (open < 0 || close < open || Number.isNaN(ticks)) throw new Error(`not a stat file: ${text.slice(0, 80)}`)
   return { name: text.slice(open + 1, close), seconds: ticks / ticksPerSecond }
 }
+
+/** What a thread did with its time, from `/proc/<pid>/task/<tid>/schedstat`. */
+export interface Scheduling {
+  /** s on a CPU. */
+  readonly running: number
+  /** s ready to run while others had the CPUs. */
+  readonly waiting: number
+}
+
+/** @throws Error for another text */
+export const parseSchedstat = (text: string): Scheduling => {
+  const match = /^(\d+) (\d+) \d+\s*$/.exec(text)
+  if (match === null) throw new Error(`not a schedstat file: ${text.slice(0, 80)}`)
+  return { running: Number(match[1]) / 1e9, waiting: Number(match[2]) / 1e9 }
+}

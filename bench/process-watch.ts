@@ -1,22 +1,33 @@
 /** Looks at a process from outside, through /proc: nothing is asked of it, so nothing is added to what it costs. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { type CpuTime, parseStat, parseStatus, type ResidentMemory } from "./process-files.ts"
+import {
+  type CpuTime,
+  parseSchedstat,
+  parseStat,
+  parseStatus,
+  type ResidentMemory,
+  type Scheduling,
+} from "./process-files.ts"
 
 /** ms between two looks at the memory. */
 const sampleIntervalMs = 200
 
-export const readMemory = (pid: number): ResidentMemory =>
-  parseStatus(readFileSync(`/proc/${pid}/status`, "utf8"))
+export const readMemory = (pid: number): ResidentMemory => parseStatus(readFileSync(`/proc/${pid}/status`, "utf8"))
 
 /** User and system time since the start, threads that have ended included; s. */
 export const readCpuSeconds = (pid: number): number => parseStat(readFileSync(`/proc/${pid}/stat`, "utf8")).seconds
 
-/** CPU of the threads alive, by thread id. Node gives its own threads and workers names. */
-export const readThreads = (pid: number): ReadonlyMap<string, CpuTime> => {
-  const threads = new Map<string, CpuTime>()
+/** A thread's time so far. */
+export interface ThreadTime extends CpuTime, Scheduling {}
+
+/** Times of the threads alive, by thread id. Node gives its own threads and workers names. */
+export const readThreads = (pid: number): ReadonlyMap<string, ThreadTime> => {
+  const threads = new Map<string, ThreadTime>()
   for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const directory = `/proc/${pid}/task/${id}`
     try {
-      threads.set(id, parseStat(readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8")))
+      const stat = parseStat(readFileSync(`${directory}/stat`, "utf8"))
+      threads.set(id, { ...stat, ...parseSchedstat(readFileSync(`${directory}/schedstat`, "utf8")) })
     } catch (cause) {
       // Ended since the directory was read; ENOENT or, in the middle of the read, ESRCH.
       if (!["ENOENT", "ESRCH"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause
@@ -25,17 +36,20 @@ export const readThreads = (pid: number): ReadonlyMap<string, CpuTime> => {
   return threads
 }
 
-/** CPU seconds between two readings, summed by thread name. */
-export const threadSeconds = (
-  before: ReadonlyMap<string, CpuTime>,
-  after: ReadonlyMap<string, CpuTime>,
-): ReadonlyMap<string, number> => {
-  const byName = new Map<string, number>()
-  for (const [id, { name, seconds }] of after) {
-    byName.set(name, (byName.get(name) ?? 0) + seconds - (before.get(id)?.seconds ?? 0))
-  }
-  return byName
-}
+/** What each thread of `after` took since `before`. */
+export const threadTimes = (
+  before: ReadonlyMap<string, ThreadTime>,
+  after: ReadonlyMap<string, ThreadTime>,
+): ReadonlyArray<ThreadTime> =>
+  [...after].map(([id, { name, seconds, running, waiting }]) => {
+    const start = before.get(id)
+    return {
+      name,
+      seconds: seconds - (start?.seconds ?? 0),
+      running: running - (start?.running ?? 0),
+      waiting: waiting - (start?.waiting ?? 0),
+    }
+  })
 
 /** Resident memory at a moment, ms as `performance.now`. */
 export interface MemorySample extends ResidentMemory {

@@ -57,7 +57,7 @@ const summarise = (file: string, profile: CpuProfile): string => {
 }
 
 const placeOf = ({ functionName, url, lineNumber, columnNumber }: Frame): string => {
-  if (!url.startsWith("file:")) return `${functionName} ${url}`.trimEnd()
+  if (!url.startsWith("file:")) return `${functionName || "(native)"} ${url}`.trimEnd()
   const path = fileURLToPath(url)
   const source = sourceMapOf(path)?.findOrigin(lineNumber + 1, columnNumber + 1)
   if (source === undefined || !("fileName" in source)) return `${functionName} ${relative(process.cwd(), path)}`
@@ -70,9 +70,7 @@ const sourceMaps = new Map<string, SourceMap | undefined>()
 const sourceMapOf = (path: string): SourceMap | undefined => {
   if (!sourceMaps.has(path)) {
     const file = `${path}.map`
-    const map = existsSync(file)
-      ? new SourceMap(JSON.parse(readFileSync(file, "utf8")) as SourceMapPayload)
-      : undefined
+    const map = existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, "utf8")) as SourceMapPayload) : undefined
     sourceMaps.set(path, map)
   }
   return sourceMaps.get(path)

@@ -3,8 +3,7 @@
  * process of its own. It is asked through its HTTP interface how far it is, ten times a second; what that costs is in
  * the figures.
  */
-import { readdir, stat } from "node:fs/promises"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises"
 import { Agent, get } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -37,7 +36,9 @@ export const startRecorder: StartSubject = async (cluster, { kinds, profileDirec
   })
   try {
     const server = await child.hear("the recorder's address", startMs, (line) =>
-      fieldOf<string>("message")(line)?.match(/^listening on (http:\S+)/)?.at(1),
+      fieldOf<string>("message")(line)
+        ?.match(/^listening on (http:\S+)/)
+        ?.at(1),
     )
     return new RunningRecorder(child, new Questions(server), directory, data)
   } catch (cause) {
@@ -88,6 +89,8 @@ class RunningRecorder implements RunningSubject {
         longestCommitMs: (metrics.get("kubereel_store_longest_commit_seconds") ?? 0) * 1000,
       }
       this.progress.push(now)
+      // A gap or an object recorded twice would be a sequence number too: then it is not the changes that were measured.
+      if (now.changes > changes) throw new Error(`${now.changes} events were recorded`)
       const restMs = before === undefined ? pollMs : timeUntil(changes, before, now)
       before = now
       return now.changes >= changes ? 0 : Math.max(nearMs, Math.min(pollMs, restMs / 2))
@@ -111,7 +114,7 @@ class RunningRecorder implements RunningSubject {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       const wait = await question().catch((cause: unknown) => {
-        throw this.#process.error(`${what}: the recorder does not answer: ${String(cause)}`)
+        throw this.#process.error(`${what}: ${String(cause)}`)
       })
       if (wait === 0) return
       if (performance.now() > deadline) throw this.#process.error(`${what}: not within ${timeoutMs} ms`)

@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -35,10 +35,14 @@ const usage = `npm run bench -- SCENARIO [options]
   --json       the table as JSON on standard output
   --list       the scenarios`
 
+const scriptOf = (study: string): string => fileURLToPath(new URL(`./${study}.ts`, import.meta.url))
+
 const list = (): string =>
   [
     ...scenarios.map(({ name, description }) => `${name.padEnd(14)}${description}`),
-    ...Object.entries(studies).map(([name, description]) => `${name.padEnd(14)}study: ${description}`),
+    ...Object.entries(studies)
+      .filter(([name]) => existsSync(scriptOf(name)))
+      .map(([name, description]) => `${name.padEnd(14)}study: ${description}`),
   ].join("\n")
 
 const wholeNumber = (name: string, text: string | undefined): number | undefined => {
@@ -54,8 +58,7 @@ const fail = (message: string): never => {
 }
 
 const runStudy = async (name: string, rest: ReadonlyArray<string>): Promise<never> => {
-  const script = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
-  const [code] = await once(spawn(process.execPath, [script, ...rest], { stdio: "inherit" }), "exit")
+  const [code] = await once(spawn(process.execPath, [scriptOf(name), ...rest], { stdio: "inherit" }), "exit")
   process.exit(Number(code ?? 1))
 }
 
@@ -98,12 +101,14 @@ const scenario =
   fail(`${positionals[0] === undefined ? "name a scenario" : `there is no scenario ${positionals[0]}`}:\n${list()}`)
 if (process.platform !== "linux") fail("processes are measured through /proc, so this needs Linux")
 
+const events = wholeNumber("events", values.events)
+const rounds = wholeNumber("rounds", values.rounds)
 const machine = thisMachine()
 const profileDirectory = values.profile ? mkdtempSync(join(tmpdir(), "kubereel-profile-")) : undefined
 console.error(describeMachine(machine))
 const report = await scenario.run({
-  events: wholeNumber("events", values.events),
-  rounds: wholeNumber("rounds", values.rounds),
+  events,
+  rounds,
   isQuick: values.quick,
   profileDirectory,
   tell: (line) => console.error(line),

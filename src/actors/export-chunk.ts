@@ -19,6 +19,32 @@ export const encodeExportChunk = (chunk: ExportChunk): Uint8Array => {
   return writer.finish()
 }
 
+/** Bytes of a frame besides its data, at most. */
+export const exportDataOverhead = 12
+
+/**
+ * Writes the frame of a piece that is not the last into `target`, which must have room for it and
+ * {@link exportDataOverhead} bytes more; answers the frame's length. For the many: {@link encodeExportChunk} would make
+ * garbage of the size of the trace.
+ */
+export const writeExportData = (target: Uint8Array, id: number, data: Uint8Array): number => {
+  target[0] = 8
+  const tag = writeVarint(target, 1, id)
+  target[tag] = 18
+  const start = writeVarint(target, tag + 1, data.length)
+  target.set(data, start)
+  return start + data.length
+}
+
+/** An unsigned 32-bit integer; answers where the next field starts. */
+const writeVarint = (target: Uint8Array, start: number, value: number): number => {
+  let at = start
+  let rest = value
+  for (; rest > 0x7f; rest >>>= 7) target[at++] = (rest & 0x7f) | 0x80
+  target[at++] = rest
+  return at
+}
+
 /** Throws RangeError on malformed bytes; both ends are ours, so that is a crash. */
 export const decodeExportChunk = (bytes: Uint8Array): ExportChunk => {
   const reader = protobuf.Reader.create(bytes)

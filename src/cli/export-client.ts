@@ -41,6 +41,8 @@ export interface ExportResponse {
   readonly incomplete: string | undefined
   /** Gaps of the recording within the window. */
   readonly gaps: number
+  /** Recorded kinds that the format cannot tell of, `v1.ConfigMap, v1.Service`. */
+  readonly leftOut: string | undefined
   /** To be read once. Ends only if the whole response came; otherwise throws a tagged error. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
@@ -62,6 +64,7 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
   return {
     incomplete: headerOf(response, "kubereel-incomplete"),
     gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
+    leftOut: headerOf(response, "kubereel-left-out"),
     pieces: piecesOf(response, server, signal),
   }
 }

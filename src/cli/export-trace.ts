@@ -14,6 +14,8 @@ export interface ExportSummary {
   readonly events: number | undefined
   readonly incomplete: string | undefined
   readonly gaps: number
+  /** Recorded kinds that the format cannot tell of. */
+  readonly leftOut: string | undefined
 }
 
 export type ExportOutcome =
@@ -59,5 +61,6 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
   }
   const verdict = check.finish()
   if (verdict._tag === "Cut") throw cut(verdict.reason)
-  return { bytes, events: verdict.events, incomplete: response.incomplete, gaps: response.gaps }
+  const { incomplete, gaps, leftOut } = response
+  return { bytes, events: verdict.events, incomplete, gaps, leftOut }
 }

@@ -235,6 +235,11 @@ const report = (order: Order, summary: ExportSummary, terminal: Terminal): ExitC
     terminal.standardError.write(
       `${syntax.name}: the trace is incomplete: it has ${formatCount(summary.gaps, "gap")}, which the server no longer had when the recorder asked\n`,
     )
+  // No reason for exit code 3: every export of this recording in this format lacks them.
+  if (summary.leftOut !== undefined)
+    terminal.standardError.write(
+      `${syntax.name}: SimKube's format has no place for ${summary.leftOut}; --format ndjson has everything, or give them podSpecTemplatePaths\n`,
+    )
   return summary.incomplete === undefined && summary.gaps === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 

@@ -1,16 +1,28 @@
 /**
  * A recorder as a command: starts it, shows how it goes, stops it on SIGINT and SIGTERM, and says how it ended.
+ *
+ * Nobody who reads its output can end it: when the other end of standard output or standard error is gone, it goes on
+ * without them.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type RunningRecorder, startRecorder, summarise } from "../tracer/recorder.ts"
+import type { KindStatus } from "../tracer/kind-status.ts"
+import { type RunningRecorder, reasonOf, startRecorder } from "../tracer/recorder.ts"
+import type { RecordingClose } from "../tracer/recording.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import { formatCount } from "./quantities.ts"
 import type { RecordOutput, RunRecorder } from "./record.ts"
 import { readVersion } from "./version.ts"
 
 /** ms between two looks at the counters. */
 const statusIntervalMs = 500
+
+/** What there was to say when it was asked to stop: afterwards every kind is `stopped`. */
+interface Outcome {
+  readonly incomplete: ReadonlyArray<KindStatus>
+  readonly closed: () => RecordingClose | undefined
+}
 
 export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...options }, output) => {
   const stop = new AbortController()
@@ -24,33 +36,54 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
   }
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
+  for (const stream of [process.stdout, process.stderr]) {
+    // For good: what was written last may fail after this is over.
+    if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
+  }
   try {
     const settings = { ...options, reportEvents: verbosity > 0, version: readVersion() }
     const program = Effect.scoped(
       Effect.gen(function* () {
-        const running = yield* startRecorder(settings, output.log)
+        const started = startRecorder(settings, output.log)
+        const running = yield* Effect.raceFirst(started, Effect.as(aborted(stop.signal), undefined))
+        if (running === undefined) return undefined
         yield* Effect.forkScoped(showStatus(running, output))
         yield* Effect.raceFirst(aborted(stop.signal), running.recording.ended)
-        return yield* summarise(running)
+        const { statuses, closed } = running.recording
+        return { incomplete: statuses.incomplete(), closed } satisfies Outcome
       }),
     )
     const exit = await Effect.runPromiseExit(program)
     if (Exit.isFailure(exit)) return fail(Cause.squash(exit.cause), output)
-    const { events, incomplete } = exit.value
-    output.log.info(`recorded ${events} events`)
-    for (const { gvk, state, detail } of incomplete) output.log.warn(`${gvk} was ${state} at the end: ${detail}`)
-    if (incomplete.length === 0) return exitCodes.ok
-    return incomplete.every(({ state }) => state === "forbidden") ? exitCodes.notPermitted : exitCodes.incomplete
+    if (exit.value !== undefined) return conclude(exit.value, output)
+    output.log.warn("stopped before recording began")
+    return exitCodes.incomplete
   } finally {
     process.off("SIGINT", onSignal)
     process.off("SIGTERM", onSignal)
   }
 }
 
+/** Without a listener a closed pipe would end the process; there is nobody left to tell. */
+const ignoreLostReader = (): void => undefined
+
+const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitCode => {
+  const { events, unwritten = [] } = closed() ?? {}
+  log.info(events === undefined ? "stopped" : `recorded ${formatCount(events, "event")}`)
+  for (const { gvk, state, detail } of incomplete) log.warn(`${gvk} was ${state} at the end: ${detail}`)
+  for (const gvk of unwritten) {
+    log.error(
+      `${gvk}: the last events received could not be written. Start again on the same --data-dir while the server still has them`,
+    )
+  }
+  if (unwritten.length > 0) return exitCodes.incomplete
+  if (incomplete.length === 0) return exitCodes.ok
+  return incomplete.every(({ isRefused }) => isRefused) ? exitCodes.notPermitted : exitCodes.incomplete
+}
+
 const fail = (cause: unknown, output: RecordOutput): ExitCode => {
   const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
-  const message = cause instanceof Error ? cause.message : String(cause)
-  for (const line of message.split("\n")) output.log.error(line)
+  for (const line of reasonOf(cause).split("\n")) output.log.error(line)
   return tag === "ConfigurationInvalidError" || tag === "ConfigurationUnreadableError"
     ? exitCodes.usage
     : exitCodes.failed

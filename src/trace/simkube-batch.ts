@@ -111,7 +111,9 @@ let out = new MessagePackWriter(256 * 1024)
 const takeOut = (memory: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
   const { length } = out
   const target =
-    length <= memory.buffer.byteLength ? new Uint8Array(memory.buffer, 0, length) : new Uint8Array(new ArrayBuffer(length))
+    length <= memory.buffer.byteLength
+      ? new Uint8Array(memory.buffer, 0, length)
+      : new Uint8Array(new ArrayBuffer(length))
   target.set(out.view())
   if (length > KEPT_BYTES) out = new MessagePackWriter(256 * 1024)
   return target

@@ -121,7 +121,8 @@ const gatherString = (source: Uint8Array, at: number, length: number): number =>
   reserve(length + 1)
   const target = bytes
   const start = position
-  if (length < SHORT_STRING) for (let index = 0; index < length; index++) target[start + index] = source[at + index] as number
+  if (length < SHORT_STRING)
+    for (let index = 0; index < length; index++) target[start + index] = source[at + index] as number
   else target.set(source.subarray(at, at + length), start)
   target[start + length] = 0xff
   position = start + length + 1

@@ -70,12 +70,12 @@ export class ExportService {
                 // The exporter uses that memory again as soon as the frame is acknowledged.
                 this.#deliver({ ...chunk, data: Uint8Array.from(chunk.data) })
                 inbox.acknowledge(sender, frame.incarnation, frame.number)
-              }
+              },
             })
             return {}
           }),
-        clock
-      )
+        clock,
+      ),
     })
     system.link(exportMailbox, { name: exporterName }, reader)
   }
@@ -93,7 +93,7 @@ export class ExportService {
       Effect.andThen(this.#exporter.call("start", { ...job, export: id })),
       // After a missed deadline the exporter may yet begin what nobody would read.
       Effect.tapError(() => Effect.sync(cancel)),
-      Effect.map(({ gaps, leftOut }) => ({ gaps, leftOut, cancel }))
+      Effect.map(({ gaps, leftOut }) => ({ gaps, leftOut, cancel })),
     )
   }
 
@@ -114,9 +114,7 @@ export class ExportService {
   #deliver(chunk: ExportChunk): void {
     const reading = this.#readings.get(chunk.export)
     if (reading === undefined) return
-    reading.settled = reading.settled
-      .then(() => this.#hand(reading, chunk))
-      .catch(() => this.#cancel(chunk.export))
+    reading.settled = reading.settled.then(() => this.#hand(reading, chunk)).catch(() => this.#cancel(chunk.export))
   }
 
   async #hand(reading: Reading, chunk: ExportChunk): Promise<void> {

@@ -152,11 +152,8 @@ const streamExport = (
         "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream",
       })
     }
-    let announceStart: () => void = () => {}
     // Pieces come by another way than the answer to `start` and may overtake it; the headers depend on that answer.
-    const started = new Promise<void>((announce) => {
-      announceStart = announce
-    })
+    const { promise: started, resolve: announceStart } = Promise.withResolvers<void>()
     const reader: ExportReader = {
       piece: async (data) => {
         await started

@@ -7,14 +7,28 @@
  */
 import type { KindState } from "../kube/watch/protocol.ts"
 import type { Clock, Timer } from "../runtime/clock.ts"
-import type { RecorderVoice } from "./recorder.ts"
 import type { RecordingNotice } from "./recording.ts"
+
+/** Where the recorder talks to. */
+export interface RecorderVoice {
+  error(message: string, facts?: Readonly<Record<string, unknown>>): void
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void
+  debug(message: string, facts?: Readonly<Record<string, unknown>>): void
+}
 
 /** ms that a kind must be well again before that is said: each try begins as if it succeeded. */
 const settleMs = 1000
 
 /** ms after which the same trouble of the store or the credentials is said again: it loses events if nobody acts. */
 const reminderMs = 60_000
+
+/** What a list after the first means to whoever reads the log; the watcher reports the reason of the gap. */
+const relistMeanings: ReadonlyMap<string, string> = new Map([
+  ["expired", "the server no longer has the changes after the last version recorded; a gap is recorded"],
+  ["overload", "reading was suspended until the server had forgotten the changes; a gap is recorded"],
+  ["cluster-restored", "this is another cluster than before, or one restored from a backup; a gap is recorded"],
+])
 
 type KindNotice = Extract<RecordingNotice, { type: "kind" }>
 
@@ -27,6 +41,8 @@ export class NoticeLog {
   readonly #settling = new Map<string, Timer>()
   /** Kinds that met a 401 and have not recovered. */
   readonly #unauthorized = new Set<string>()
+  /** UID of namespace kube-system, once it was heard. */
+  #cluster: string | undefined
   /** Last trouble said of the store and of the credentials. */
   readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
 
@@ -42,12 +58,20 @@ export class NoticeLog {
         return this.#hearOfKind(notice)
       case "actor":
         if (notice.state === "backing-off") {
+          // What its next life reports is news again.
+          if (notice.gvk !== undefined) this.#said.delete(notice.gvk)
           return voice.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
         }
-        return voice.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
+        return voice.debug(
+          `${notice.name} ${notice.state}`,
+          notice.state === "gave-up" ? { reason: notice.reason } : {},
+        )
       case "store":
         if (notice.trouble === undefined) return this.#relief("store", "the recording can be written again")
-        return this.#trouble("store", `the recording cannot be written: ${notice.trouble} Nothing is dropped meanwhile; it is tried again and again`)
+        return this.#trouble(
+          "store",
+          `the recording cannot be written: ${notice.trouble} Nothing is dropped meanwhile; it is tried again and again`,
+        )
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
         return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
@@ -71,11 +95,17 @@ export class NoticeLog {
         return voice.warn(`${gvk}: ${report.detail}`)
       case "unauthorized":
         // Once for all kinds: they share the credentials.
-        if (this.#unauthorized.size === 0) voice.warn("the server does not accept the credentials (401); fetching fresh ones")
+        if (this.#unauthorized.size === 0)
+          voice.warn("the server does not accept the credentials (401); fetching fresh ones")
         this.#unauthorized.add(gvk)
         return
       case "cluster":
-        return voice.warn(`${gvk}: namespace kube-system now has UID ${report.uid}`)
+        if (this.#cluster !== report.uid) {
+          const say = this.#cluster === undefined ? voice.debug : voice.warn
+          say(`namespace kube-system has UID ${report.uid}`, { before: this.#cluster })
+        }
+        this.#cluster = report.uid
+        return
       case "event": {
         const action = report.action === "applied" ? "ObjectApplied" : "ObjectDeleted"
         const name = report.namespace === "" ? report.name : `${report.namespace}/${report.name}`
@@ -90,16 +120,15 @@ export class NoticeLog {
     const said = this.#said.get(gvk)
     // Durations and sizes differ each time.
     const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
-    const line = `${gvk} ${state}: ${detail}`
+    const relist = state === "listing" ? relistMeanings.get(detail) : undefined
+    const line = `${gvk} ${state}: ${relist ?? detail}`
     if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#voice.debug(line)
     const say = (): void => {
       this.#settling.delete(gvk)
       this.#said.set(gvk, { state, reason })
-      if (isTrouble(state)) this.#voice.warn(line)
-      else {
-        this.#unauthorized.delete(gvk)
-        this.#voice.info(line)
-      }
+      if (!isTrouble(state)) this.#unauthorized.delete(gvk)
+      if (isTrouble(state) || relist !== undefined) this.#voice.warn(line)
+      else this.#voice.info(line)
     }
     if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
     this.#voice.debug(line)

@@ -21,13 +21,13 @@ import { ActorGaveUp, ActorGone, type CallError } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
-import { withinNamespaces, type RecorderConfiguration } from "./configuration/tracked-kind.ts"
+import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import type { ExportRequest } from "./export-request.ts"
 import { serveHttpApi } from "./http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { formatMetrics } from "./metrics-text.ts"
+import { NoticeLog, type RecorderVoice } from "./notice-log.ts"
 import { gatherMetrics } from "./recorder-metrics.ts"
-import { NoticeLog } from "./notice-log.ts"
 import { type Recording, startRecording } from "./recording.ts"
 
 export interface RecorderSettings {
@@ -53,17 +53,11 @@ export interface RecorderSettings {
   readonly restart?: RestartPolicy
 }
 
-/** Where the recorder talks to. */
-export interface RecorderVoice {
-  error(message: string, facts?: Readonly<Record<string, unknown>>): void
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void
-  debug(message: string, facts?: Readonly<Record<string, unknown>>): void
-}
+export type { RecorderVoice } from "./notice-log.ts"
 
 /** The machine keeps us from recording; the message says what to do. */
 export class RecorderError extends Schema.TaggedError<RecorderError>()("RecorderError", {
-  message: Schema.String
+  message: Schema.String,
 }) {}
 
 /** A recorder at work. */
@@ -94,7 +88,7 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
   Effect.gen(function* () {
     const loaded = yield* loadConfiguration(settings.config, {
       allowSecrets: settings.allowSecrets,
-      defaults: { defaultDetect, defaultIgnore }
+      defaults: { defaultDetect, defaultIgnore },
     })
     for (const warning of loaded.warnings) voice.warn(formatWarning(settings.config, warning))
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
@@ -129,7 +123,7 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       verboseReadiness: () => recording.statuses.verboseReadiness(),
       metrics: async () => formatMetrics(await gatherMetrics(recording, systemClock.wallMicros())),
       incompleteHeader: () => recording.statuses.incompleteHeader(),
-      startExport: (request, reader) => orderExport(recording, configuration, request, reader)
+      startExport: (request, reader) => orderExport(recording, configuration, request, reader),
     })
     const { length } = configuration.kinds
     voice.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
@@ -141,9 +135,11 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
 
 /** What a recorder amounts to now. */
 export const summarise = (running: RunningRecorder) =>
-  running.recording.store.call("statistics", undefined).pipe(
-    Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.recording.statuses.incomplete() }))
-  )
+  running.recording.store
+    .call("statistics", undefined)
+    .pipe(
+      Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.recording.statuses.incomplete() })),
+    )
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 
@@ -151,17 +147,22 @@ const orderExport = (
   recording: Recording,
   configuration: RecorderConfiguration,
   request: ExportRequest,
-  reader: Parameters<Recording["exports"]["start"]>[1]
+  reader: Parameters<Recording["exports"]["start"]>[1],
 ) =>
   Effect.gen(function* () {
     const fromTime = request.start_time ?? request.start_ts * 1_000_000
     const untilTime = request.end_time ?? request.end_ts * 1_000_000
     if (untilTime <= fromTime) {
-      return yield* Effect.fail({ status: 422, message: `the window is empty: it ends at ${untilTime} µs and starts at ${fromTime} µs` })
+      return yield* Effect.fail({
+        status: 422,
+        message: `the window is empty: it ends at ${untilTime} µs and starts at ${fromTime} µs`,
+      })
     }
-    const cut = yield* recording.cut().pipe(
-      Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` }))
-    )
+    const cut = yield* recording
+      .cut()
+      .pipe(
+        Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
+      )
     const job = {
       format: request.format ?? ("simkube" as const),
       cut,
@@ -171,7 +172,7 @@ const orderExport = (
       excludedLabels: request.filters.excluded_labels,
       skipOwned: configuration.kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText),
       trackedObjects: trackedObjects(configuration),
-      incomplete: Object.fromEntries(recording.statuses.incomplete().map(({ gvk, state }) => [gvk, state]))
+      incomplete: Object.fromEntries(recording.statuses.incomplete().map(({ gvk, state }) => [gvk, state])),
     }
     return yield* recording.exports
       .start(job, reader)
@@ -188,8 +189,8 @@ const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<s
   Object.fromEntries(
     configuration.kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [
       gvkText,
-      { podSpecTemplatePaths, trackLifecycle, skipOwned: skipOwned !== false }
-    ])
+      { podSpecTemplatePaths, trackLifecycle, skipOwned: skipOwned !== false },
+    ]),
   )
 
 /** Remembers which cluster this is, so that another one behind the same address is noticed (rule 12). Not permitted: the versions must do. */
@@ -221,13 +222,16 @@ const refreshCredentials = (recording: Recording, credentials: Credentials) =>
           Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
         )
       }),
-    )
+    ),
   )
 
 const temporaryDirectory = () =>
   Effect.tryPromise({
     try: () => mkdtemp(join(tmpdir(), "kubereel-")),
-    catch: (cause) => new RecorderError({ message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir` })
+    catch: (cause) =>
+      new RecorderError({
+        message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir`,
+      }),
   })
 
 /** What ended the store, whichever way it was learnt; the tag before the store's own message is for programs. */

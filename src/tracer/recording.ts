@@ -12,8 +12,8 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { type ExportJob, exporterDefinition } from "../actors/exporter/definition.ts"
 import { exporterName, observationsMailbox, storedStateMailbox, storeName, watcherName } from "../actors/names.ts"
-import { storeDefinition, type StoreUnavailable } from "../actors/store/definition.ts"
-import { watcherDefinition, type WatcherConfig, type WatcherReport } from "../actors/watcher/definition.ts"
+import { type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import { type WatcherConfig, type WatcherReport, watcherDefinition } from "../actors/watcher/definition.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
@@ -33,7 +33,14 @@ export type { EndpointSource } from "./credential-refresh.ts"
 /** What the recording tells whoever runs it, for logs. All rare, but for `event`. */
 export type RecordingNotice =
   | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
-  | { readonly type: "actor"; readonly name: string; readonly state: string; readonly reason: string }
+  /** `gvk`: the kind that it watches. */
+  | {
+      readonly type: "actor"
+      readonly name: string
+      readonly gvk?: string
+      readonly state: string
+      readonly reason: string
+    }
   /** `trouble`: why the recording cannot be written, or fresh credentials not be had, now; `undefined` when they can. */
   | { readonly type: "store"; readonly trouble: string | undefined }
   | { readonly type: "credentials"; readonly trouble: string | undefined }
@@ -98,7 +105,7 @@ export const startRecording = (options: RecordingOptions) =>
     )
     const statuses = new KindStatuses(
       options.kinds.map((kind) => kind.gvkText),
-      clock.wallMicros()
+      clock.wallMicros(),
     )
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
@@ -111,7 +118,7 @@ export const startRecording = (options: RecordingOptions) =>
       config: () => ({
         directory: options.directory,
         fsync: options.fsync,
-        watchers: options.kinds.map(({ gvkText }) => ({ name: watcherName(gvkText), gvk: gvkText }))
+        watchers: options.kinds.map(({ gvkText }) => ({ name: watcherName(gvkText), gvk: gvkText })),
       }),
       incarnation: counter(),
       restart,
@@ -132,7 +139,7 @@ export const startRecording = (options: RecordingOptions) =>
           }
         }
       },
-      onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error))
+      onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
     })
     yield* Effect.raceFirst(store.running(), Deferred.await(ended))
 
@@ -147,7 +154,7 @@ export const startRecording = (options: RecordingOptions) =>
       onStateChange: (state, reason) => {
         onStateChange(exporterName)(state, reason)
         if (state === "backing-off") exportService?.exporterGone(reason)
-      }
+      },
     })
     exportService = new ExportService(system, exporter, clock)
 
@@ -187,7 +194,14 @@ export const startRecording = (options: RecordingOptions) =>
         },
         incarnation: () => Effect.runPromise(nextIncarnation(name)),
         restart,
-        onStateChange: onStateChange(name),
+        onStateChange: (state, reason) => {
+          // Nobody is watching until the next life says so.
+          if (state === "backing-off") {
+            const detail = `its watcher ended and is started again: ${reason.split("\n", 1)[0]}`
+            statuses.set(gvk, "failing", detail, clock.wallMicros())
+          }
+          options.notify({ type: "actor", name, gvk, state, reason })
+        },
         onReport: (given) => {
           const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
           if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
@@ -202,7 +216,7 @@ export const startRecording = (options: RecordingOptions) =>
           statuses.set(gvk, "stopped", error.message, clock.wallMicros())
           options.notify({ type: "stopped-kind", gvk, error })
           Effect.runFork(Effect.ignore(recordStop(gvk, error)))
-        }
+        },
       })
       system.link(observationsMailbox, watcher, store)
       system.link(storedStateMailbox(name), store, watcher, "upstream")
@@ -218,7 +232,7 @@ export const startRecording = (options: RecordingOptions) =>
           fromTime: completeTime,
           toTime: clock.wallMicros(),
           reason: "stopped" as const,
-          detail: error.message
+          detail: error.message,
         }
         yield* store.call("recordGap", { gvk, gap })
       })
@@ -237,7 +251,7 @@ export const startRecording = (options: RecordingOptions) =>
       /** Hands every watcher the credentials as they are now, if they are new. Answers whether they could be had. */
       renewCredentials: () => credentials.renew(),
       /** Commits what was received; answers the sequence number that an export may count on. */
-      cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined)
+      cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined),
     }
   })
 
@@ -259,7 +273,7 @@ const watcherConfig = (kind: TrackedKind, endpoint: ApiEndpoint, options: Record
   fieldSelector: kind.fieldSelector,
   namespaces: kind.namespaces,
   policy: options.policy ?? defaultWatchPolicy,
-  reportEvents: options.reportEvents ?? false
+  reportEvents: options.reportEvents ?? false,
 })
 
 /** Lives of actors whose frames do not outlive the process are numbered from 1. */

@@ -26,7 +26,10 @@ const adviceByCode: ReadonlyMap<string, string> = new Map([
     "CERT_SIGNATURE_FAILURE",
   ].map(
     (code) =>
-      [code, "its certificate is not signed by the certificate-authority of the kubeconfig: is that the right one?"] as const,
+      [
+        code,
+        "its certificate is not signed by the certificate-authority of the kubeconfig: is that the right one?",
+      ] as const,
   ),
 ])
 

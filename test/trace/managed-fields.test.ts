@@ -1,10 +1,16 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { formatExactJson, isJsonObject, type JsonObject, type JsonValue, parseExactJson } from "../../src/trace/index.ts"
+import {
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseExactJson,
+  readSimkubeTrace,
+} from "../../src/trace/index.ts"
 import { metadataOf, withoutManagedFields } from "../../src/trace/managed-fields.ts"
 import { jsonObject, jsonValue, mutated, objectOf, text } from "./json-values.ts"
 import { goldenTrace, watchLines } from "./recording.ts"
-import { readSimkubeTrace } from "../../src/trace/index.ts"
 
 const cut = (json: string): string => Buffer.from(withoutManagedFields(Buffer.from(json))).toString()
 
@@ -32,7 +38,10 @@ describe("an object without managedFields", () => {
         const expected = objectOf(
           Object.entries(object).map(([key, value]) =>
             key === "metadata"
-              ? [key, objectOf(Object.entries(metadata).map(([name, item]) => [name, name === "managedFields" ? 0 : item]))]
+              ? [
+                  key,
+                  objectOf(Object.entries(metadata).map(([name, item]) => [name, name === "managedFields" ? 0 : item])),
+                ]
               : [key, value],
           ),
         )
@@ -124,7 +133,8 @@ describe("an object's metadata", () => {
     const lines = watchLines("recording", config.trackedObjects)
     expect(lines.length).toBeGreaterThan(10)
     for (const { object } of lines) {
-      const { managedFields: _, ...metadata } = (parseExactJson(object) as { metadata: Record<string, JsonValue> }).metadata
+      const { managedFields: _, ...metadata } = (parseExactJson(object) as { metadata: Record<string, JsonValue> })
+        .metadata
       const { managedFields: zero, ...found } = metadataOf(object) as Record<string, JsonValue>
       expect(found).toEqual(metadata)
       expect(zero).toBe(0)

@@ -19,7 +19,8 @@ import { jsonObject, jsonValue, objectOf } from "./json-values.ts"
 const tracked: TrackedObject = { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }
 const gvks = ["apps/v1.Deployment", "v1.Pod"] as const
 const trackedObjects = new Map(gvks.map((gvk) => [gvk, tracked]))
-const newWriter = (): SimkubeTraceWriter => new SimkubeTraceWriter({ trackedObjects, startSeconds: 0, spool: memorySpool() })
+const newWriter = (): SimkubeTraceWriter =>
+  new SimkubeTraceWriter({ trackedObjects, startSeconds: 0, spool: memorySpool() })
 
 interface Given {
   readonly gvk: (typeof gvks)[number]
@@ -108,11 +109,11 @@ describe("a batch", () => {
   test("takes objects as long as they fit", () => {
     const builder = new SimkubeBatchBuilder(new ArrayBuffer(5))
     const type = { apiVersion: "v1", kind: "Pod" }
-    expect([builder.add(type, Buffer.from("{}")), builder.add(type, Buffer.from("{}")), builder.add(type, Buffer.from("{}"))]).toEqual([
-      true,
-      true,
-      false,
-    ])
+    expect([
+      builder.add(type, Buffer.from("{}")),
+      builder.add(type, Buffer.from("{}")),
+      builder.add(type, Buffer.from("{}")),
+    ]).toEqual([true, true, false])
     expect(builder.count).toBe(2)
     expect(encodeSimkubeBatch(builder.finish()).lengths.length).toBe(2)
   })
@@ -145,7 +146,23 @@ describe("H of an encoded value", () => {
   })
 
   test("also of long strings, large collections and every size of number", () => {
-    const numbers = [0, 1, 127, 128, 255, 256, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1, -0, 0.5, -1e300]
+    const numbers = [
+      0,
+      1,
+      127,
+      128,
+      255,
+      256,
+      65535,
+      65536,
+      2 ** 31,
+      2 ** 32 - 1,
+      2 ** 32,
+      2 ** 53 - 1,
+      -0,
+      0.5,
+      -1e300,
+    ]
     const values: JsonValue[] = [
       ...numbers.flatMap((number) => [number, -number]),
       ...[-32, -33, -128, -129, -32768, -32769, -(2 ** 31), -(2 ** 31) - 1, 2n ** 63n, 2n ** 64n - 1n, -(2n ** 63n)],

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import type { Outbox } from "../../runtime/outbox.ts"
 import { InvalidSelectorError } from "../../trace/filters.ts"
-import { encodeExportChunk } from "../export-chunk.ts"
+import { encodeExportChunk, exportDataOverhead, writeExportData } from "../export-chunk.ts"
 import { exportMailbox } from "../names.ts"
 import {
   type ExporterConfig,
@@ -34,24 +34,26 @@ const pieceBytes = 64 * 1024
 const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
 
 /** `encoder` is the module that the pool's threads run. */
-export const exporterBody = (encoder: URL): ActorBody<ExporterConfig, ExporterControl, never> => (context) =>
-  Effect.gen(function* () {
-    // Small limits: what waits here is memory that the recorder's budget pays for. The receiver acknowledges at once, so
-    // that no export waits for the reader of another; each has a window of its own.
-    const outbox = context.outbox(exportMailbox, { windowBytes: 1024 * 1024, bufferBytes: 1024 * 1024 })
-    const runner = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock: context.clock })
-        return new ExportRunner(context, outbox, pool)
-      }),
-      (running) => Effect.promise(() => running.stop())
-    )
-    return {
-      start: (job) => Effect.try({ try: () => runner.start(job), catch: refusalOf }),
-      taken: ({ export: id, bytes }) => Effect.sync(() => runner.taken(id, bytes)),
-      cancel: (id) => Effect.sync(() => runner.cancel(id))
-    }
-  })
+export const exporterBody =
+  (encoder: URL): ActorBody<ExporterConfig, ExporterControl, never> =>
+  (context) =>
+    Effect.gen(function* () {
+      // Small limits: what waits here is memory that the recorder's budget pays for. The receiver acknowledges at once, so
+      // that no export waits for the reader of another; each has a window of its own.
+      const outbox = context.outbox(exportMailbox, { windowBytes: 1024 * 1024, bufferBytes: 1024 * 1024 })
+      const runner = yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock: context.clock })
+          return new ExportRunner(context, outbox, pool)
+        }),
+        (running) => Effect.promise(() => running.stop()),
+      )
+      return {
+        start: (job) => Effect.try({ try: () => runner.start(job), catch: refusalOf }),
+        taken: ({ export: id, bytes }) => Effect.sync(() => runner.taken(id, bytes)),
+        cancel: (id) => Effect.sync(() => runner.cancel(id)),
+      }
+    })
 
 interface RunningExport {
   readonly opened: OpenExport
@@ -105,7 +107,7 @@ class ExportRunner {
   async stop(): Promise<void> {
     const closed = [...this.#running.keys()].map((id) => {
       const closing = this.#close(id)
-      this.#send(id, noBytes, true, "the recorder is stopping")
+      this.#sendEnd(id, "the recorder is stopping")
       return closing
     })
     await this.#pool.stop()
@@ -144,25 +146,37 @@ class ExportRunner {
     if (next.done === true) return this.#ended(id, running, "")
     running.isPulling = false
     if (this.#running.get(id) !== running) return
-    running.credit -= next.value.length
-    for (let start = 0; start < next.value.length; start += pieceBytes) {
-      this.#send(id, next.value.subarray(start, start + pieceBytes), false, "")
+    const { value } = next
+    running.credit -= value.length
+    for (let start = 0; start < value.length; start += pieceBytes) {
+      this.#sendData(id, value.subarray(start, start + pieceBytes))
     }
+    release(value)
     this.#schedule()
   }
 
   #ended(id: number, running: RunningExport, error: string): void {
     if (this.#running.get(id) !== running) return
     this.#running.delete(id)
-    this.#send(id, noBytes, true, error)
+    this.#sendEnd(id, error)
   }
 
-  #send(id: number, data: Uint8Array, last: boolean, error: string): void {
-    this.#outbox.send(encodeExportChunk({ export: id, data, last, error }))
+  #sendData(id: number, data: Uint8Array): void {
+    const memory = this.#outbox.reserve(data.length + exportDataOverhead)
+    this.#outbox.commit(writeExportData(memory, id, data))
+  }
+
+  #sendEnd(id: number, error: string): void {
+    this.#outbox.send(encodeExportChunk({ export: id, data: noBytes, last: true, error }))
   }
 }
 
 const mayPull = ({ credit, isPulling }: RunningExport): boolean => credit > 0 && !isPulling
+
+/** A piece's memory is its own. Left to V8 it would wait until 64 MB of it had come together. */
+const release = ({ buffer, byteLength }: Uint8Array): void => {
+  if (buffer instanceof ArrayBuffer && byteLength > 0) buffer.transfer(0)
+}
 
 const noBytes = new Uint8Array(0)
 

@@ -26,7 +26,7 @@ export const ExportJob = Schema.Struct({
   /** `trackedObjects` as SimKube writes it, for the trace's own configuration. */
   trackedObjects: Schema.Unknown,
   /** `gvk` → state, of kinds that are not being watched now. */
-  incomplete: Schema.Record(Schema.String, Schema.String)
+  incomplete: Schema.Record(Schema.String, Schema.String),
 })
 export type ExportJob = typeof ExportJob.Type
 
@@ -35,7 +35,7 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   /** What to change. */
   message: Schema.String,
   /** `request`: another one could be met. `recording`: it cannot be read. `busy`: {@link maximumExports} are under way. */
-  fault: Schema.Literals(["request", "recording", "busy"])
+  fault: Schema.Literals(["request", "recording", "busy"]),
 }) {}
 
 /**
@@ -58,23 +58,23 @@ export const exporterControl = {
       /** Gaps of the recording that lie in the window. */
       gaps: Schema.Number,
       /** Tracked kinds that the format cannot tell of. */
-      leftOut: Schema.Array(Schema.String)
+      leftOut: Schema.Array(Schema.String),
     }),
-    error: ExportRefused
+    error: ExportRefused,
   },
   /** The reader has taken so many bytes more of an export; unknown numbers are ignored. */
   taken: {
     payload: Schema.Struct({ export: Schema.Number, bytes: Schema.Number }),
     success: Schema.Void,
-    error: Schema.Never
+    error: Schema.Never,
   },
   /** Gives an export up; unknown numbers are ignored. */
-  cancel: { payload: Schema.Number, success: Schema.Void, error: Schema.Never }
+  cancel: { payload: Schema.Number, success: Schema.Void, error: Schema.Never },
 } as const
 
 export type ExporterControl = typeof exporterControl
 
 export const exporterDefinition: ActorDefinition<ExporterConfig, ExporterControl, never> = {
   role: "exporter",
-  control: exporterControl
+  control: exporterControl,
 }

@@ -3,7 +3,7 @@
  */
 import type { NdjsonHeader } from "../../trace/ndjson.ts"
 import { NdjsonWriter } from "../../trace/ndjson-writer.ts"
-import { eventsPerTurn, type ExportWindow } from "./export-window.ts"
+import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
 /** Pieces of about 64 KiB; empty ones are pauses. Throws whatever reading the window throws. */
 export async function* encodeNdjson(header: NdjsonHeader, window: ExportWindow): AsyncGenerator<Uint8Array, void> {

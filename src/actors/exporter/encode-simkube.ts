@@ -2,27 +2,37 @@
  * A window in SimKube's format: events are gathered into batches, batches are encoded in several threads at once, and
  * what comes back is written in the order of the events, to the byte as one thread would have written it.
  *
- * Memory: {@link maximumBatches} batches of {@link batchBytes} for each export, whatever its size; a larger object is a batch of its own.
+ * Memory: 5 MiB of batches for each export, whatever its size; an object larger than a batch is one of its own.
  */
 import type { ObjectEvent } from "../../trace/event.ts"
 import { type EncodedSimkubeBatch, encodeSimkubeBatch, SimkubeBatchBuilder } from "../../trace/simkube-batch.ts"
 import { UnwritableChangeError } from "../../trace/simkube-trace.ts"
 import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import type { Encoding, EncodingLease } from "./encoding-pool.ts"
-import { eventsPerTurn, type ExportWindow } from "./export-window.ts"
+import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
-/** Bytes of raw objects in a batch: some 10 ms of work, so that a hand-over costs little and a turn of this thread is short. */
-const batchBytes = 1024 * 1024
-/** Changes in a batch; deletions have no bytes. */
-const batchChanges = 4096
-/** Batches of one export between gathered and written. */
-const maximumBatches = 5
+/** How much work goes where. */
+export interface BatchLimits {
+  /** Bytes of raw objects in a batch: some 10 ms of work, so that a hand-over costs little and a turn of this thread is short. */
+  readonly batchBytes: number
+  /** Changes in a batch; deletions have no bytes. */
+  readonly batchChanges: number
+  /** Batches of one export between gathered and written, the one being gathered aside. */
+  readonly batches: number
+  /**
+   * Bytes of raw objects after which other threads are asked for. A thread takes 60–80 ms and 18 MB to start, and its code is
+   * cold for 150 ms more. Measured on two busy cores with events of 2.9 kB: 6,000 events took 274 ms alone and 408 with a
+   * thread from 8 MiB on; 15,000 (43 MB) took 567 and 522.
+   */
+  readonly aloneBytes: number
+}
 
-/**
- * Bytes of raw objects after which other threads are asked for. A thread takes 60–120 ms to start and 20 MB to keep, so
- * less than some 100 ms of work (8 batches; 3,000 events of 2.9 kB) ends sooner and cheaper without.
- */
-const aloneBytes = 8 * 1024 * 1024
+export const defaultLimits: BatchLimits = {
+  batchBytes: 1024 * 1024,
+  batchChanges: 4096,
+  batches: 4,
+  aloneBytes: 24 * 1024 * 1024,
+}
 
 /** What a change is besides its object. */
 interface Change extends SimkubeObjectName {
@@ -48,8 +58,9 @@ export async function* encodeSimkube(
   window: ExportWindow,
   writer: SimkubeTraceWriter,
   encoding: Encoding,
+  limits: BatchLimits = defaultLimits,
 ): AsyncGenerator<Uint8Array, void> {
-  using line = new BatchLine(writer, encoding)
+  using line = new BatchLine(writer, encoding, limits)
   let looked = 0
   for (const event of window.snapshot()) {
     if (event !== undefined) line.add(event, "snapshot")
@@ -74,6 +85,7 @@ const pause = new Uint8Array(0)
 class BatchLine implements Disposable {
   readonly #writer: SimkubeTraceWriter
   readonly #encoding: Encoding
+  readonly #limits: BatchLimits
   /** Memory of batches that are written, for the next ones. */
   readonly #free: ArrayBuffer[] = []
   readonly #pending: Pending[] = []
@@ -83,9 +95,10 @@ class BatchLine implements Disposable {
   #lease: EncodingLease | undefined
   #isDue = false
 
-  constructor(writer: SimkubeTraceWriter, encoding: Encoding) {
+  constructor(writer: SimkubeTraceWriter, encoding: Encoding, limits: BatchLimits) {
     this.#writer = writer
     this.#encoding = encoding
+    this.#limits = limits
     this.#builder = this.#newBuilder(0)
   }
 
@@ -107,14 +120,14 @@ class BatchLine implements Disposable {
       this.#bytes += object.length
     }
     this.#changes.push({ gvk, namespace, name, action, time })
-    if (this.#changes.length >= batchChanges) this.#sendOff(0)
+    if (this.#changes.length >= this.#limits.batchChanges) this.#sendOff(0)
   }
 
   /** Writes what is back, and waits if too much is not. */
   async turn(): Promise<void> {
     this.#isDue = false
     for (let [first] = this.#pending; first !== undefined; [first] = this.#pending) {
-      if (first.encoded === undefined && this.#pending.length < maximumBatches) return
+      if (first.encoded === undefined && this.#pending.length < this.#limits.batches) return
       await this.#take(first)
     }
   }
@@ -131,14 +144,20 @@ class BatchLine implements Disposable {
 
   /** Sends the batch off, or encodes it here, and starts the next with room for an object of that size. */
   #sendOff(nextBytes: number): void {
-    if (this.#bytes >= aloneBytes) this.#lease ??= this.#encoding.lease()
+    if (this.#bytes >= this.#limits.aloneBytes) this.#lease ??= this.#encoding.lease()
     const changes = this.#changes
     const batch = this.#builder.finish()
     const arriving = this.#lease?.tryEncode(batch)
-    const arrival = arriving?.then((encoded) => void (pending.encoded = encoded))
+    const arrival = arriving?.then((encoded) => {
+      pending.encoded = encoded
+    })
     // Noticed when its turn comes; until then it is not unhandled.
     arrival?.catch(() => undefined)
-    const pending: Pending = { changes, encoded: arrival === undefined ? encodeSimkubeBatch(batch) : undefined, arrival }
+    const pending: Pending = {
+      changes,
+      encoded: arrival === undefined ? encodeSimkubeBatch(batch) : undefined,
+      arrival,
+    }
     this.#pending.push(pending)
     this.#changes = []
     this.#builder = this.#newBuilder(nextBytes)
@@ -171,10 +190,11 @@ class BatchLine implements Disposable {
       index++
     }
     const memory = encoded.objects.buffer
-    if (memory.byteLength === batchBytes) this.#free.push(memory)
+    if (memory.byteLength === this.#limits.batchBytes) this.#free.push(memory)
   }
 
   #newBuilder(bytes: number): SimkubeBatchBuilder {
+    const { batchBytes } = this.#limits
     const memory = bytes > batchBytes ? undefined : this.#free.pop()
     return new SimkubeBatchBuilder(memory ?? new ArrayBuffer(Math.max(bytes, batchBytes)))
   }

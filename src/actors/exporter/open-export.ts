@@ -31,7 +31,8 @@ export interface OpenExport {
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (directory: string, job: ExportJob, encoding: Encoding = ownThreadOnly): OpenExport => {
-  if (job.untilTime < job.fromTime) throw new Error(`the window ends (${job.untilTime} µs) before it starts (${job.fromTime} µs)`)
+  if (job.untilTime < job.fromTime)
+    throw new Error(`the window ends (${job.untilTime} µs) before it starts (${job.fromTime} µs)`)
   const filters = compileFilters({ excluded_namespaces: job.excludedNamespaces, excluded_labels: job.excludedLabels })
   const tracked = readTrackedObjects(job.trackedObjects as Parameters<typeof readTrackedObjects>[0])
   if (tracked === undefined) throw new Error("trackedObjects is not a map of kinds")

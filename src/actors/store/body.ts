@@ -199,7 +199,9 @@ class StoreWriter {
   async #sync(): Promise<void> {
     const missing = this.#presence.missing()
     if (missing !== undefined) {
-      const message = `${missing} was removed or moved away while recording, and with it what was recorded`
+      const message =
+        `${missing} was removed or moved away while recording: nothing can be kept there any more. ` +
+        "Put it back where it was, or choose another --data-dir, and start again."
       this.#isGone = true
       this.#context.report({ type: "gone", message })
     } else await this.#archive.sync()

@@ -13,7 +13,7 @@ export const sendStoredState = (outbox: Outbox, archive: ArchiveWriter, gvk: str
     lastTime: kind.lastEventTime,
     completeTime: kind.completeThroughTime,
     clusterUid: kind.clusterUid === "" ? (archive.metadata.get("clusterUid") ?? "") : kind.clusterUid,
-    incarnation
+    incarnation,
   }
   for (const objects of archive.liveObjects(gvk)) outbox.send(encodeStoredState({ ...head, objects, last: false }))
   outbox.send(encodeStoredState({ ...head, objects: [], last: true }))

@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
 import { parseGvk } from "../../kube/gvk.ts"
+import { HttpClient } from "../../kube/http/http-client.ts"
 import { compileDetectRules } from "../../kube/scanner/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol.ts"

@@ -157,7 +157,7 @@ export class FrameWriter {
     if (!this.#isOpen) return this.progress()
     if (this.#reached !== undefined) {
       this.#completeVersion = String(this.#reached)
-      this.#completeTime = this.#clock.wallMicros()
+      this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
       this.#builder.completeThrough(this.#completeVersion)
     }
     this.#outlet.commit(this.#builder.finish())

@@ -19,10 +19,13 @@ export const receiveStoredState = (
   loaded: (state: LoadedState) => void,
 ): void => {
   let objects: Array<StoredObject> = []
+  let storeIncarnation = 0
   let done = false
   const inbox = context.inbox(mailbox, {
-    attached() {
-      objects = []
+    attached(_store, incarnation) {
+      // Another life of the store begins its run anew; the same one, linked again, goes on where it was.
+      if (incarnation !== storeIncarnation) objects = []
+      storeIncarnation = incarnation
       // What a former life acknowledged is gone from the mailbox, and this one remembers nothing of it.
       return undefined
     },

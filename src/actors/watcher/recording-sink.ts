@@ -151,7 +151,7 @@ export class RecordingSink implements WatchSink {
   }
 
   listCompleted(version: string): void {
-    const reason = this.#listing ?? "expired"
+    const reason = this.#reasonOfList()
     for (const object of [...this.#index.missing()]) this.#vanish(object, parseResourceVersion(version) ?? version)
     if (reason !== "first") this.#recordGap(reason, version)
     this.#listing = undefined
@@ -197,6 +197,17 @@ export class RecordingSink implements WatchSink {
     this.#frames.close()
   }
 
+  /**
+   * A first list in a later epoch is the one that an earlier life owed to a restored cluster when it ended: the store gave up
+   * the old history's version with its first frame of the new one.
+   */
+  #reasonOfList(): ListReason {
+    const reason = this.#listing ?? "expired"
+    if (reason !== "first" || this.#frames.epoch === 0) return reason
+    this.#epochDetail ||= "the recorder ended before the list that a restored cluster called for was complete"
+    return "cluster-restored"
+  }
+
   /** During a list nothing is complete; a crash then resumes or lists from where it was complete before. */
   #reach(version: ResourceVersion | string): void {
     if (this.#listing === undefined) this.#frames.reach(version)
@@ -204,7 +215,7 @@ export class RecordingSink implements WatchSink {
 
   #isLeftOut(bytes: Buffer, scanned: ScannedObject): boolean {
     const { skipOwned, namespaces } = this.#kind
-    if (skipOwned && scanned.ownerReferencesEnd - scanned.ownerReferencesStart > 2) return true
+    if (skipOwned && isOwned(bytes, scanned)) return true
     if (namespaces === undefined) return false
     return !namespaces.has(bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd))
   }
@@ -270,7 +281,8 @@ export class RecordingSink implements WatchSink {
       fromVersion: this.#frames.completeVersion,
       toVersion,
       fromTime: this.#frames.completeTime,
-      toTime: this.#frames.now(),
+      // Also after the clock was set back.
+      toTime: Math.max(this.#frames.now(), this.#frames.completeTime),
       reason,
       detail: reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason],
     })
@@ -282,4 +294,10 @@ export class RecordingSink implements WatchSink {
     const head = bytes.copy(this.#scratch, 0, start, from)
     return head + bytes.copy(this.#scratch, head, until, end)
   }
+}
+
+/** An empty array is no owner, however it is written; whatever else stands there is at least one object. */
+const isOwned = (bytes: Buffer, { ownerReferencesStart, ownerReferencesEnd }: ScannedObject): boolean => {
+  const brace = ownerReferencesEnd - ownerReferencesStart > 2 ? bytes.indexOf(123, ownerReferencesStart) : -1
+  return brace >= 0 && brace < ownerReferencesEnd
 }

@@ -73,7 +73,11 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
 }
 
 /** Lives a life, telling `look` what each input led to. */
-const live = (resumeVersion: string | undefined, happenings: ReadonlyArray<Happening>, look: (world: World) => void): World => {
+const live = (
+  resumeVersion: string | undefined,
+  happenings: ReadonlyArray<Happening>,
+  look: (world: World) => void,
+): World => {
   const world = new World()
   world.delivered = resumeVersion
   world.feed({ type: "start", resumeVersion, clusterUid: undefined })

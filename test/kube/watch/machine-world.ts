@@ -1,9 +1,9 @@
 /** The surroundings of the state machine, as far as it can see them: what its commands have started and not yet ended. */
 import { expect } from "vitest"
+import type { ApiStatus } from "../../../src/kube/status.ts"
 import { initialState, step } from "../../../src/kube/watch/machine.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
 import type { Command, Input, StreamId, WatchState } from "../../../src/kube/watch/protocol.ts"
-import type { ApiStatus } from "../../../src/kube/status.ts"
 
 export const status = (code: number, more: Partial<ApiStatus> = {}): ApiStatus => ({
   code,
@@ -85,7 +85,8 @@ export class World {
         this.open.add(command.stream)
         this.progressed = false
         if (command.type === "open-watch") expect([command.version, this.listing]).toEqual([this.delivered, undefined])
-        else if ("continueToken" in command && command.continueToken !== undefined) expect(command.version).toBeUndefined()
+        else if ("continueToken" in command && command.continueToken !== undefined)
+          expect(command.version).toBeUndefined()
         else expect([undefined, this.delivered]).toContain(command.version)
         return
       case "close":
@@ -123,42 +124,43 @@ export class World {
   }
 }
 
-/** Worlds in each phase, led there by what a server would say. */
-export const worldIn = {
-  idle: () => new World(),
-  discovering: () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }),
-  absent: () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }, { type: "not-installed" }),
-  probing: () => {
-    const world = new World()
-    world.delivered = "100"
-    return fed(world, { type: "start", resumeVersion: "100", clusterUid: "uid" }, { type: "discovered" })
-  },
-  "streaming-list": () => led({ type: "start", resumeVersion: undefined, clusterUid: undefined }, { type: "discovered" }),
-  paging: () => {
-    const world = worldIn["streaming-list"]()
-    const causes = [{ reason: "FieldValueForbidden", field: "sendInitialEvents" }]
-    return fed(world, { type: "refused", stream: world.stream, status: status(422, { causes }) })
-  },
-  watching: () => {
-    const world = worldIn["streaming-list"]()
-    return fed(world, { type: "initial-events-end", stream: world.stream, version: "100" })
-  },
-  "watching with a successor": () => fed(worldIn.watching(), { type: "successor-due" }),
-  "backing off to discover": () => fed(worldIn.discovering(), { type: "discovery-failed", status: status(503) }),
-  "backing off to probe": () => fed(worldIn.probing(), { type: "probe-failed", status: status(503) }),
-  "backing off to list": () => {
-    const world = worldIn["streaming-list"]()
-    return fed(world, { type: "refused", stream: world.stream, status: status(500) })
-  },
-  "backing off to watch": () => {
-    const world = worldIn.watching()
-    return fed(world, { type: "ended", stream: world.stream, outcome: complete, whileBlocked: false })
-  },
-  stopped: () => fed(worldIn.watching(), { type: "stop" }),
-} satisfies Record<string, () => World>
-
 const fed = (world: World, ...inputs: ReadonlyArray<Input>): World => {
   for (const input of inputs) world.feed(input)
   return world
 }
-const led = (...inputs: ReadonlyArray<Input>): World => fed(new World(), ...inputs)
+
+const fresh = { type: "start", resumeVersion: undefined, clusterUid: undefined } as const
+const noStreamingList = status(422, { causes: [{ reason: "FieldValueForbidden", field: "sendInitialEvents" }] })
+
+const discovering = (): World => fed(new World(), fresh)
+const probing = (): World => {
+  const world = new World()
+  world.delivered = "100"
+  return fed(world, { type: "start", resumeVersion: "100", clusterUid: "uid" }, { type: "discovered" })
+}
+const listing = (): World => fed(discovering(), { type: "discovered" })
+const refused = (world: World, why: ApiStatus): World =>
+  fed(world, { type: "refused", stream: world.stream, status: why })
+const watching = (): World => {
+  const world = listing()
+  return fed(world, { type: "initial-events-end", stream: world.stream, version: "100" })
+}
+const ended = (world: World): World =>
+  fed(world, { type: "ended", stream: world.stream, outcome: complete, whileBlocked: false })
+
+/** Worlds in each phase, led there by what a server would say. */
+export const worldIn = {
+  idle: () => new World(),
+  discovering,
+  absent: () => fed(discovering(), { type: "not-installed" }),
+  probing,
+  "streaming-list": listing,
+  paging: () => refused(listing(), noStreamingList),
+  watching,
+  "watching with a successor": () => fed(watching(), { type: "successor-due" }),
+  "backing off to discover": () => fed(discovering(), { type: "discovery-failed", status: status(503) }),
+  "backing off to probe": () => fed(probing(), { type: "probe-failed", status: status(503) }),
+  "backing off to list": () => refused(listing(), status(500)),
+  "backing off to watch": () => ended(watching()),
+  stopped: () => fed(watching(), { type: "stop" }),
+} satisfies Record<string, () => World>

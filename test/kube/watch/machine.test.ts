@@ -161,10 +161,13 @@ describe.each(phaseNames)("in phase %s", (phase) => {
 describe("with a successor", () => {
   const expected = read(successorTransitions)
 
-  test.each(inputNames.filter((name) => "stream" in (inputsOf(0)[name] as Input)))("%s of it leads where it should", (name) => {
-    const world = worldIn["watching with a successor"]()
-    expectStep(world, inputsOf(world.successor)[name] as Input, expected.get(name))
-  })
+  test.each(inputNames.filter((name) => "stream" in (inputsOf(0)[name] as Input)))(
+    "%s of it leads where it should",
+    (name) => {
+      const world = worldIn["watching with a successor"]()
+      expectStep(world, inputsOf(world.successor)[name] as Input, expected.get(name))
+    },
+  )
 })
 
 test("a machine stopped before it started stays so", () => {

@@ -100,7 +100,9 @@ export class Notebook implements WatchSink {
 
   /** Objects that came as events, as `action name@version`. */
   get events(): ReadonlyArray<string> {
-    return this.objects.flatMap(({ fromList, action, name, version }) => (fromList ? [] : [`${action} ${name}@${version}`]))
+    return this.objects.flatMap(({ fromList, action, name, version }) =>
+      fromList ? [] : [`${action} ${name}@${version}`],
+    )
   }
 
   /** The details of all remarks of one sort. */

@@ -27,7 +27,8 @@ const noStreamingList = {
   kind: "Status",
   code: 422,
   reason: "Invalid",
-  message: "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+  message:
+    "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
 }
 
 interface Change {

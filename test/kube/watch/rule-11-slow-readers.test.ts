@@ -13,7 +13,8 @@ const stallUntilHungUp = async (watched: Watched): Promise<void> => {
   notebook.onObserved = () => {
     notebook.isWritable = false
   }
-  for (let change = 0; change < 1000; change++) watched.put(`object-${change % 50}`, { change: String(change), padding })
+  for (let change = 0; change < 1000; change++)
+    watched.put(`object-${change % 50}`, { change: String(change), padding })
   watched.delete("object-1")
   await watched.sees(() => notebook.events.length > 0)
   for (let rounds = 0; rounds < 100; rounds++) await watched.sees(() => true)

@@ -61,17 +61,20 @@ describe("rule 12", () => {
     expect(watched.notebook.events).toEqual(watched.ledger())
   })
 
-  test.each(["lower", "new"] as const)("rule 12: a server that restarts with another past (%s) is noticed at once", async (revision) => {
-    const watched = await watching({ before: holding("a", "b", "c", "d") })
-    watched.sandbox.faults.restart({ revision })
-    holding("e")(watched.sandbox)
-    await relisted(watched)
-    expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
-    expect(watched.notebook.alive).toContain("e")
-    const change = watched.put("f")
-    await watched.caughtUp()
-    expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
-  })
+  test.each(["lower", "new"] as const)(
+    "rule 12: a server that restarts with another past (%s) is noticed at once",
+    async (revision) => {
+      const watched = await watching({ before: holding("a", "b", "c", "d") })
+      watched.sandbox.faults.restart({ revision })
+      holding("e")(watched.sandbox)
+      await relisted(watched)
+      expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
+      expect(watched.notebook.alive).toContain("e")
+      const change = watched.put("f")
+      await watched.caughtUp()
+      expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
+    },
+  )
 
   test("rule 12: another cluster is noticed although its versions are higher, also on the recording's first day", async () => {
     const watched = await watching({ before: holding("a") })
@@ -100,7 +103,8 @@ describe("rule 12", () => {
     await watched.bookmark()
     await goBackUnseen(watched)
     // The server accepts a version it has not reached, and says nothing.
-    for (let seconds = 0; seconds < 188 && watched.session.phase.tag === "watching"; seconds++) watched.clock.advance(1000)
+    for (let seconds = 0; seconds < 188 && watched.session.phase.tag === "watching"; seconds++)
+      watched.clock.advance(1000)
     await relisted(watched)
     expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
   })

@@ -7,7 +7,7 @@ const { start, watching } = watchedSandboxes()
 describe("rule 8", () => {
   test("rule 8: objects are handed over byte for byte", async () => {
     const watched = await watching()
-    watched.put("ä\u2028-\"quoted\"", { text: "line\nbreak \u{1f600} \\u0041", empty: "" })
+    watched.put('ä\u2028-"quoted"', { text: "line\nbreak \u{1f600} \\u0041", empty: "" })
     watched.put("b")
     watched.delete("b")
     await watched.caughtUp()
@@ -46,23 +46,25 @@ describe("rule 8", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test.each(["{not json", '{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"a"}}}', "[]", '{"type":"NEW"}'])(
-    "rule 8: a line that cannot be read is reported, and the watch resumed before it: %s",
-    async (line) => {
-      const watched = await watching({ before: holding("a") })
-      const before = watched.put("a")
-      watched.sandbox.faults.garbage("configmaps", line)
-      watched.put("b")
-      await watched.passes()
-      await watched.caughtUp()
-      expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
-      expect(watched.session.statistics.malformedLines).toBe(1)
-      expect(watched.notebook.of("alarm")).toHaveLength(1)
-      const resumed = watched.queries("watch").at(-1)
-      expect(resumed?.get("resourceVersion")).toBe(before.split("@")[1])
-      expect(watched.notebook.of("list started")).toEqual(["first"])
-    },
-  )
+  test.each([
+    "{not json",
+    '{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"a"}}}',
+    "[]",
+    '{"type":"NEW"}',
+  ])("rule 8: a line that cannot be read is reported, and the watch resumed before it: %s", async (line) => {
+    const watched = await watching({ before: holding("a") })
+    const before = watched.put("a")
+    watched.sandbox.faults.garbage("configmaps", line)
+    watched.put("b")
+    await watched.passes()
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
+    expect(watched.session.statistics.malformedLines).toBe(1)
+    expect(watched.notebook.of("alarm")).toHaveLength(1)
+    const resumed = watched.queries("watch").at(-1)
+    expect(resumed?.get("resourceVersion")).toBe(before.split("@")[1])
+    expect(watched.notebook.of("list started")).toEqual(["first"])
+  })
 
   test("rule 8: a line that cannot be read a second time at the same place is gone round with a list", async () => {
     const watched = await watching({ before: holding("a") })

@@ -4,7 +4,8 @@ import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
 const { start, watching } = watchedSandboxes()
 
-const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, index) => `object-${index}`)
+const numbered = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, index) => `object-${index}`)
 const initial = { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: "true" }
 
 describe("rule 1", () => {

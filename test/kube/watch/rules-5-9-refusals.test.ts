@@ -17,22 +17,25 @@ const resumedAt = (watched: Watched): ReadonlyArray<string | null> =>
     .map((query) => query.get("resourceVersion"))
 
 describe("rule 5", () => {
-  test.each([429, 503])("rule 5: %d with Retry-After waits that long and resumes at the same version", async (status) => {
-    const watched = await watching({ before: holding("a") })
-    watched.sandbox.faults.respond("configmaps", status, { verb: "watch", times: 2, retryAfterSeconds: 7 })
-    const version = reopen(watched).split("@")[1]
-    expect(await watched.waits()).toBe(7000)
-    expect(watched.notebook.state).toBe("failing")
-    await watched.passes()
-    await watched.sees(() => watched.sandbox.faults.count("answered") === 2)
-    const missed = watched.put("b")
-    expect(await watched.passes()).toBe(7000)
-    await watched.isWatching()
-    await watched.caughtUp()
-    expect(resumedAt(watched)).toEqual([version, version, version])
-    expect(watched.notebook.events.at(-1)).toBe(`applied ${missed}`)
-    expect(watched.notebook.of("list started")).toEqual(["first"])
-  })
+  test.each([429, 503])(
+    "rule 5: %d with Retry-After waits that long and resumes at the same version",
+    async (status) => {
+      const watched = await watching({ before: holding("a") })
+      watched.sandbox.faults.respond("configmaps", status, { verb: "watch", times: 2, retryAfterSeconds: 7 })
+      const version = reopen(watched).split("@")[1]
+      expect(await watched.waits()).toBe(7000)
+      expect(watched.notebook.state).toBe("failing")
+      await watched.passes()
+      await watched.sees(() => watched.sandbox.faults.count("answered") === 2)
+      const missed = watched.put("b")
+      expect(await watched.passes()).toBe(7000)
+      await watched.isWatching()
+      await watched.caughtUp()
+      expect(resumedAt(watched)).toEqual([version, version, version])
+      expect(watched.notebook.events.at(-1)).toBe(`applied ${missed}`)
+      expect(watched.notebook.of("list started")).toEqual(["first"])
+    },
+  )
 
   test("rule 5: the back-off counts where it is longer than Retry-After", async () => {
     const watched = await watching({ before: holding("a") })

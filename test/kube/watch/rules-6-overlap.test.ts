@@ -84,7 +84,9 @@ describe("rule 6", () => {
       if (round % 3 === 1) watched.put("a", { late: String(round) })
       watched.clock.advance(overlap)
       await watched.sees(() => watched.sandbox.watchCount() === 1)
-      await watched.sees(() => watched.session.phase.tag === "watching" && watched.session.phase.successor === undefined)
+      await watched.sees(
+        () => watched.session.phase.tag === "watching" && watched.session.phase.successor === undefined,
+      )
     }
     await watched.caughtUp()
     expect(watched.notebook.events).toEqual(watched.ledger().slice(1))

@@ -1,7 +1,7 @@
 /** Each actor is killed again and again while 2,000 events a second arrive; the export must equal the server's ledger. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { RecordedSandbox, differences, ledgerOf, tracked } from "./recorded-sandbox.ts"
+import { RecordedSandbox, differences, ledgerOf, tracked, until } from "./recorded-sandbox.ts"
 import { workerEntry } from "../../../src/tracer/worker-entries.ts"
 import { Workload } from "./workload.ts"
 
@@ -28,7 +28,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
         await workload.moment(300)
         redelivered = Math.max(redelivered, await redeliveredTo(recorded))
         if (victim === store) duplicates += await duplicatesOf(recorded)
-        await victim.kill()
+        await killed(victim)
       }
     }
     // The random kills nearly always meet a frame that is committed and not acknowledged; go on until one has.
@@ -69,7 +69,7 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
     for (let round = 0; round < killsEach; round++) {
       for (const victim of workload.shuffled(victims)) {
         await workload.moment(300)
-        await victim.kill()
+        await killed(victim)
       }
     }
     workload.stop()
@@ -98,6 +98,12 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
     await recorded.close()
   }
 })
+
+/** Kills a life, be it still starting; between two lives there is nothing to kill. */
+const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
+  await until(async () => victim.thread !== undefined, () => "the next life", 10_000)
+  await victim.kill()
+}
 
 const aliveAfter = (changes: ReadonlyArray<{ readonly uid: string; readonly action: string }>): ReadonlyArray<string> => {
   const alive = new Set<string>()

@@ -55,6 +55,21 @@ export interface ExportedLine {
   readonly detail?: string
 }
 
+export interface ProcessOptions extends SpawnOptions {
+  /** Makes another program start the command. */
+  readonly wrapped?: Wrap
+}
+
+export type Wrap = (words: ReadonlyArray<string>) => ReadonlyArray<string>
+
+/** Runs the command on a terminal of that width, by script(1); what it says comes out of standard output. */
+export const onTerminal =
+  (columns: number): Wrap =>
+  (words) => {
+    const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+    return ["script", "-qefc", `stty cols ${columns} rows 24; exec ${quoted.join(" ")}`, "/dev/null"]
+  }
+
 /** A process of `reel`. */
 export class ReelProcess {
   readonly child: ChildProcess
@@ -63,10 +78,10 @@ export class ReelProcess {
   #output = ""
   #ending: Ending | undefined
 
-  constructor(parameters: ReadonlyArray<string>, options: SpawnOptions & { readonly command?: ReadonlyArray<string> }) {
+  constructor(parameters: ReadonlyArray<string>, options: ProcessOptions) {
     const startedMs = performance.now()
-    const { command = [], ...rest } = options
-    const [program = process.execPath, ...words] = [...command, process.execPath, reel, ...parameters]
+    const { wrapped = (words) => words, ...rest } = options
+    const [program = "", ...words] = wrapped([process.execPath, reel, ...parameters])
     const { KUBECONFIG: _kubeconfig, NO_COLOR: _colour, FORCE_COLOR: _force, ...env } = process.env
     this.child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env, ...rest })
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -100,15 +115,21 @@ export class ReelProcess {
     return this.#ending
   }
 
-  /** Resolves once the log matches; rejects when the process ends before, or after the deadline. */
+  /** Everything it said, to whomever. */
+  get said(): string {
+    return this.#log + this.#output
+  }
+
+  /** Resolves once what it said matches; rejects when the process ends before, or after the deadline. */
   async says(pattern: RegExp, deadlineMs = 15_000): Promise<RegExpMatchArray> {
     await until(
-      () => pattern.test(this.#log) || this.#ending !== undefined,
-      () => `${pattern} in the log:\n${this.#log}`,
+      () => pattern.test(this.said) || this.#ending !== undefined,
+      () => `${pattern} in what it said:\n${this.said}`,
       deadlineMs,
     )
-    const match = this.#log.match(pattern)
-    if (match === null) throw new Error(`it ended with ${JSON.stringify(this.#ending)} without ${pattern}:\n${this.#log}`)
+    const match = this.said.match(pattern)
+    if (match === null)
+      throw new Error(`it ended with ${JSON.stringify(this.#ending)} without ${pattern}:\n${this.said}`)
     return match
   }
 
@@ -141,7 +162,12 @@ export class RecorderProcess extends ReelProcess {
   /** The line of a kind in `/readyz?verbose`, without its mark: `v1.Pod watching: from version 7`. */
   async kind(gvk: string): Promise<string> {
     const { text } = await this.get("/readyz?verbose")
-    return text.split("\n").find((line) => line.slice(3).startsWith(`${gvk} `))?.slice(3) ?? `${gvk} is not there: ${text}`
+    return (
+      text
+        .split("\n")
+        .find((line) => line.slice(3).startsWith(`${gvk} `))
+        ?.slice(3) ?? `${gvk} is not there: ${text}`
+    )
   }
 
   /** Waits for the kind's line to match. */
@@ -223,7 +249,9 @@ export interface RecordSettings {
   /** Default: `data` in the workplace. */
   readonly dataDir?: string
   readonly more?: ReadonlyArray<string>
-  readonly options?: SpawnOptions & { readonly command?: ReadonlyArray<string> }
+  /** For several recorders in one workplace: part of the names of their files. Default: one set of files for all. */
+  readonly name?: string
+  readonly options?: ProcessOptions
 }
 
 /** A directory and processes of one test. */
@@ -245,9 +273,10 @@ export class Workplace {
   /** Starts `reel record`. Without `cluster` the kubeconfig is the one written before. */
   record(settings: RecordSettings): RecorderProcess {
     const { kinds = { "v1.ConfigMap": "{}" }, cluster, dataDir = this.path("data"), more = [], options = {} } = settings
-    const config = this.write("config.yml", configurationOf(kinds))
-    const kubeconfig =
-      cluster === undefined ? this.path("kubeconfig") : this.write("kubeconfig", kubeconfigOf(cluster))
+    const { name = "" } = settings
+    const config = this.write(`config${name}.yml`, configurationOf(kinds))
+    const path = this.path(`kubeconfig${name}`)
+    const kubeconfig = cluster === undefined ? path : this.write(`kubeconfig${name}`, kubeconfigOf(cluster))
     const words = ["record", "--config", config, "--kubeconfig", kubeconfig, "--data-dir", dataDir, "--port", "0"]
     return this.#keep(new RecorderProcess([...words, ...more], options))
   }
@@ -283,4 +312,3 @@ export const until = async (
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
-

@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto"
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { exporterBody } from "../../../src/actors/exporter/body.ts"
+import { type ExportJob, exporterDefinition, exportWindowBytes } from "../../../src/actors/exporter/definition.ts"
+import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { exporterName } from "../../../src/actors/names.ts"
+import { ActorSystem } from "../../../src/runtime/actor-system.ts"
+import { systemClock } from "../../../src/runtime/clock.ts"
+import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
+import { localThread } from "../../../src/runtime/thread.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import { ObservationsBuilder } from "../../../src/trace/observations.ts"
+import { type ExportReader, ExportService, type RunningExport } from "../../../src/tracer/export-service.ts"
+import { turn, until } from "../../runtime/until.ts"
+
+/** What users run. */
+const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
+const gvk = "apps/v1.Deployment"
+const events = 450
+
+const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit<ExportJob, "export"> => ({
+  format,
+  cut: events,
+  fromTime: 0,
+  untilTime: Number.MAX_SAFE_INTEGER,
+  excludedNamespaces: [],
+  excludedLabels: [],
+  skipOwned: [],
+  trackedObjects: { [gvk]: {} },
+  incomplete: {},
+  ...more,
+})
+
+let directory = ""
+
+/** 27 MB: more than an export encodes alone, and more than waits anywhere. */
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "kubereel-exporter-"))
+  const writer = ArchiveWriter.open(directory)
+  const builder = new ObservationsBuilder(gvk)
+  const memory = Buffer.alloc(128 * 1024)
+  for (let index = 0; index < events; index++) {
+    const number = 1 + (index % 10)
+    const name = `web-${number}`
+    const metadata = {
+      name,
+      namespace: "shop",
+      labels: { parity: number % 2 === 0 ? "even" : "odd" },
+      managedFields: [{ manager: "test", fieldsV1: { "f:data": {} } }],
+      ...(number === 3 && { ownerReferences: [{ kind: "Deployment", name: "web" }] }),
+    }
+    const blob = createHash("shake256", { outputLength: 30_000 }).update(String(index)).digest("hex")
+    const object = Buffer.from(JSON.stringify({ metadata, data: { blob }, spec: { index } }))
+    builder.begin(memory, 0)
+    if (index < 10) builder.addObject({ number, uid: `uid-${number}`, namespace: "shop", name })
+    if (
+      !builder.append(1, number, 1_763_700_000_000_000 + index * 20_000, index + 1, index, 0, object, 0, object.length)
+    )
+      throw new Error("the frame is too small")
+    writer.append("watcher", 1, index + 1, memory.subarray(0, builder.finish()))
+    if (writer.pendingBytes >= 1024 * 1024) writer.commit()
+  }
+  writer.commit()
+  writer.close()
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const start = async () => {
+  const system = new ActorSystem()
+  const exporter = system.spawn({
+    definition: exporterDefinition,
+    name: exporterName,
+    start: localThread(exporterDefinition, exporterBody(encoder), systemClock),
+    config: () => ({ directory }),
+    incarnation: () => 1,
+    restart: defaultRestartPolicy,
+  })
+  const service = new ExportService(system, exporter, systemClock)
+  await Effect.runPromise(exporter.running())
+  return {
+    begin: (job: Omit<ExportJob, "export">, reader: ExportReader): Promise<RunningExport> =>
+      Effect.runPromise(service.start(job, reader)),
+    [Symbol.asyncDispose]: async () => void (await system.stop()),
+  }
+}
+
+/** A reader that keeps everything, as fast as it comes. */
+const collecting = () => {
+  const pieces: Array<Uint8Array> = []
+  let end = (_error: string | undefined): void => undefined
+  const ended = new Promise<string | undefined>((resolve) => {
+    end = resolve
+  })
+  const reader: ExportReader = {
+    piece: async (data) => {
+      pieces.push(Uint8Array.from(data))
+    },
+    end: (error) => end(error),
+  }
+  const whole = async (): Promise<Buffer> => {
+    expect(await ended).toBeUndefined()
+    return Buffer.concat(pieces)
+  }
+  return { reader, whole, ended }
+}
+
+const inOneThread = async (job: Omit<ExportJob, "export">): Promise<Buffer> => {
+  const pieces: Array<Uint8Array> = []
+  for await (const piece of openExport(directory, { ...job, export: 1 }).pieces) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** Files of the recording, and spools, that this process has open. */
+const openFiles = (): number =>
+  readdirSync("/proc/self/fd").filter((file) => {
+    const link = join("/proc/self/fd", file)
+    return existsSync(link) && readlinkSync(link).startsWith(directory)
+  }).length
+
+describe("the exporter", () => {
+  test.each([
+    ["simkube", {}],
+    [
+      "simkube",
+      { fromTime: 1_763_700_004_000_000, skipOwned: [gvk], excludedLabels: [{ matchLabels: { parity: "even" } }] },
+    ],
+    ["ndjson", {}],
+  ] as const)("sends the %s trace that one thread makes, also of several exports at once: %j", async (format, more) => {
+    await using exporter = await start()
+    const job = jobOf(format, more)
+    const expected = await inOneThread(job)
+    expect(expected.length).toBeGreaterThan(1024 * 1024)
+    const readers = [collecting(), collecting()]
+    for (const { reader } of readers) await exporter.begin(job, reader)
+    for (const { whole } of readers) expect((await whole()).equals(expected)).toBe(true)
+  })
+
+  test("leaves out owned objects and excluded labels, and nothing else", async () => {
+    const trace = await inOneThread(
+      jobOf("ndjson", { skipOwned: [gvk], excludedLabels: [{ matchLabels: { parity: "even" } }] }),
+    )
+    const names = trace
+      .toString()
+      .trimEnd()
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => (JSON.parse(line) as { name: string }).name)
+    expect([...new Set(names)].sort()).toEqual(["web-1", "web-5", "web-7", "web-9"])
+    expect(names.length).toBe((4 * events) / 10)
+  })
+
+  test("stops making pieces for a reader that takes none, while others get theirs", async () => {
+    await using exporter = await start()
+    let offered = 0
+    const stuck: ExportReader = {
+      piece: async (data) => {
+        offered += data.length
+        await new Promise(() => undefined)
+      },
+      end: () => undefined,
+    }
+    const { cancel } = await exporter.begin(jobOf("ndjson"), stuck)
+    const other = collecting()
+    await exporter.begin(jobOf("simkube"), other.reader)
+    expect((await other.whole()).length).toBeGreaterThan(exportWindowBytes)
+    expect(offered).toBeLessThanOrEqual(exportWindowBytes + 128 * 1024)
+    cancel()
+  })
+
+  test("closes what a cancelled export had open, in every stage of it", async () => {
+    const before = openFiles()
+    await using exporter = await start()
+    for (const turns of [0, 1, 5, 30, 60]) {
+      const { reader } = collecting()
+      const { cancel } = await exporter.begin(jobOf("simkube"), reader)
+      for (let done = 0; done < turns; done++) await turn()
+      cancel()
+    }
+    await until(() => openFiles() === before)
+    const last = collecting()
+    await exporter.begin(jobOf("simkube"), last.reader)
+    expect((await last.whole()).length).toBeGreaterThan(0)
+  })
+
+  test("ends exports under way with a reason when it stops", async () => {
+    const before = openFiles()
+    const { reader, ended } = collecting()
+    {
+      await using exporter = await start()
+      await exporter.begin(jobOf("simkube"), reader)
+      for (let done = 0; done < 20; done++) await turn()
+    }
+    expect(await ended).toBe("the recorder is stopping")
+    expect(openFiles()).toBe(before)
+  })
+})

@@ -1,0 +1,167 @@
+/** What the recording sink makes of single events: what counts as a change, and what is left out. */
+import { describe, expect, test } from "vitest"
+import { object, SinkBench } from "./sink-bench.ts"
+
+const status = { status: { ready: 1 } }
+const owner = [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "rs-uid" }]
+
+describe("detect", () => {
+  const versions = [
+    object("a", 1, { spec: { size: 1 } }),
+    object("a", 2, { spec: { size: 1 }, ...status }),
+    object("a", 3, { spec: { size: 1 }, metadata: { labels: { app: "x" } } }),
+    object("a", 4, { spec: { size: 1 }, metadata: { labels: { app: "x" }, generation: 7, managedFields: [{}] } }),
+    object("a", 5, { spec: { size: 2 }, metadata: { labels: { app: "x" } } }),
+  ]
+
+  test.each([
+    ["all", ["1", "2", "3", "4", "5"]],
+    ["content", ["1", "3", "5"]],
+    ["spec", ["1", "5"]],
+  ] as const)("%s counts the changes it names", (detect, expected) => {
+    const bench = new SinkBench({ detect })
+    bench.applied(...versions)
+    expect(bench.events().map(({ version }) => version)).toEqual(expected)
+    expect(bench.sink.statistics).toMatchObject({ recorded: expected.length, unchanged: 5 - expected.length })
+  })
+
+  test.each(["all", "content", "spec"] as const)(
+    "%s records a deletion with its last state, whatever changed in it",
+    (detect) => {
+      const bench = new SinkBench({ detect })
+      const last = object("a", 2, { spec: { size: 1 } })
+      bench.applied(object("a", 1, { spec: { size: 1 } }))
+      bench.deleted(last)
+      expect(bench.events().at(-1)).toMatchObject({ action: "deleted", version: "2", json: JSON.stringify(last) })
+      expect(bench.sink.liveObjects).toBe(0)
+    },
+  )
+
+  test("a change back to an earlier state is a change", () => {
+    const bench = new SinkBench({ detect: "spec" })
+    bench.applied(object("a", 1, { spec: 1 }), object("a", 2, { spec: 2 }), object("a", 3, { spec: 1 }))
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@2", "applied a@3"])
+  })
+
+  test("what is recorded is the object byte for byte, white space included", () => {
+    const bench = new SinkBench({ detect: "content" })
+    const text =
+      '{ "metadata" : {"name":"a","namespace":"shop", "uid":"u","resourceVersion":"7"},\n "data":{"k":"\\u00e4ö"} }'
+    bench.applied(text)
+    expect(bench.events()[0]?.json).toBe(text)
+  })
+
+  test("an ignored place does not count, everything beside it does", () => {
+    const bench = new SinkBench({ detect: "content", ignore: ["/metadata/annotations/leader"] })
+    bench.applied(
+      object("a", 1, { metadata: { annotations: { leader: "x" } } }),
+      object("a", 2, { metadata: { annotations: { leader: "y" } } }),
+      object("a", 3, { metadata: { annotations: { leader: "y", other: "z" } } }),
+    )
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@3"])
+  })
+
+  test("fingerprints from the store tell a change after a restart", () => {
+    const before = new SinkBench({ detect: "content" })
+    before.applied(object("a", 1, { data: 1 }), object("b", 2, { data: 1 }))
+    const after = new SinkBench({ detect: "content", resumeVersion: "2", objects: before.stored() })
+    after.applied(object("a", 3, { data: 1, ...status }), object("b", 4, { data: 2 }), object("c", 5))
+    expect(after.brief()).toEqual(["applied b@4", "applied c@5"])
+  })
+})
+
+describe("keepManagedFields: false", () => {
+  const fields = [{ manager: "kubectl", fieldsV1: { "f:data": {} } }]
+
+  test.each([
+    ["first", { managedFields: fields, labels: {} }],
+    ["in the middle", { labels: {}, managedFields: fields, annotations: {} }],
+    ["last", { labels: {}, managedFields: fields }],
+    ["nowhere", { labels: {} }],
+  ])("cuts them out where they stand %s, and nothing else", (_, metadata) => {
+    const bench = new SinkBench({ keepManagedFields: false })
+    const whole = object("a", 1, { metadata, data: { managedFields: "kept" } })
+    bench.applied(whole)
+    bench.deleted({ ...whole, metadata: { ...whole.metadata, resourceVersion: "2" } })
+    for (const { json } of bench.events()) {
+      expect(JSON.parse(json).metadata).not.toHaveProperty("managedFields")
+      expect(JSON.parse(json)).toMatchObject({ metadata: { labels: {} }, data: { managedFields: "kept" } })
+    }
+  })
+
+  test("a large object after a small one is cut whole", () => {
+    const bench = new SinkBench({ keepManagedFields: false })
+    for (const [version, size] of [100, 100_000, 10, 400_000].entries()) {
+      bench.applied(object("a", version + 1, { metadata: { managedFields: fields }, data: "x".repeat(size) }))
+    }
+    expect(bench.events().map(({ json }) => (JSON.parse(json) as { data: string }).data.length)).toEqual([
+      100, 100_000, 10, 400_000,
+    ])
+  })
+})
+
+describe("skipOwned: ingest", () => {
+  test("objects with owners are left out, their deletions too", () => {
+    const bench = new SinkBench({ skipOwned: true })
+    bench.applied(object("a", 1, { metadata: { ownerReferences: owner } }), object("b", 2))
+    bench.deleted(object("a", 3, { metadata: { ownerReferences: owner } }))
+    expect(bench.brief()).toEqual(["applied b@2"])
+    expect(bench.sink.statistics.leftOut).toBe(2)
+    expect(bench.completeThrough).toBe("3")
+  })
+
+  test.each(["[]", "[ ]", "[\n\t]", "null"])("ownerReferences %s is no owner", (text) => {
+    const bench = new SinkBench({ skipOwned: true })
+    bench.applied(`{"metadata":{"name":"a","uid":"u","resourceVersion":"1","ownerReferences":${text}},"data":{}}`)
+    expect(bench.brief()).toEqual(["applied a@1"])
+  })
+
+  test("an object that is adopted later stays in the recording until it dies", () => {
+    const bench = new SinkBench({ skipOwned: true })
+    bench.applied(object("a", 1), object("a", 2, { metadata: { ownerReferences: owner } }))
+    bench.deleted(object("a", 3, { metadata: { ownerReferences: owner } }))
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@2", "deleted a@3"])
+  })
+
+  test("an object that loses its owner is recorded from then on", () => {
+    const bench = new SinkBench({ skipOwned: true })
+    bench.applied(object("a", 1, { metadata: { ownerReferences: owner } }), object("a", 2))
+    bench.deleted(object("a", 3))
+    expect(bench.brief()).toEqual(["applied a@2", "deleted a@3"])
+  })
+
+  test("a list does not bury adopted objects that stand in it", () => {
+    const bench = new SinkBench({ skipOwned: true })
+    bench.list("first", "5", object("a", 1), object("b", 2, { metadata: { ownerReferences: owner } }))
+    bench.list("expired", "9", object("a", 6, { metadata: { ownerReferences: owner } }))
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@6"])
+  })
+
+  test("owners are told to the store byte for byte when they are kept", () => {
+    const bench = new SinkBench()
+    bench.applied(object("a", 1, { metadata: { ownerReferences: owner } }))
+    expect(bench.ownerReferences()).toEqual([JSON.stringify(owner)])
+  })
+})
+
+describe("namespaces", () => {
+  const inNamespace = (name: string, namespace: string, version: number) =>
+    object(name, version, { metadata: { namespace, uid: `${namespace}-${name}` } })
+
+  test("objects of other namespaces are left out, and do not hold completeness up", () => {
+    const bench = new SinkBench({ namespaces: ["shop", "bank"] })
+    bench.applied(inNamespace("a", "shop", 1), inNamespace("a", "zoo", 2), inNamespace("b", "bank", 3))
+    bench.deleted(inNamespace("x", "zoo", 4))
+    expect(bench.brief()).toEqual(["applied a@1", "applied b@3"])
+    expect(bench.completeThrough).toBe("4")
+    expect(bench.sink.statistics.leftOut).toBe(2)
+  })
+
+  test("one name in two namespaces is two objects", () => {
+    const bench = new SinkBench()
+    const other = object("a", 2, { metadata: { namespace: "bank", uid: "other" } })
+    bench.applied(object("a", 1), other)
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@2"])
+    expect(bench.sink.liveObjects).toBe(2)
+  })
+})

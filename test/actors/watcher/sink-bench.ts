@@ -1,0 +1,207 @@
+/**
+ * The recording sink between a stub session and a stub mailbox: objects go in as the scanner finds them, frames come out
+ * and are read as the store would. Every reading holds the frames to what none may ever break.
+ */
+import type { StoredObject } from "../../../src/actors/stored-state.ts"
+import { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
+import { parseGvk } from "../../../src/kube/gvk.ts"
+import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
+import { compileDetectRules, type Detect } from "../../../src/kube/scanner/detect-rules.ts"
+import { ObjectScanner } from "../../../src/kube/scanner/object-scanner.ts"
+import { scanObjectSlowly } from "../../../src/kube/scanner/slow-path.ts"
+import { decodeObservations, type Gap } from "../../../src/trace/observations.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { type RecordedEvent, type RecordedFrame, readFrames, storedAfter } from "./frame-reader.ts"
+
+export interface Metadata {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly namespace?: string
+  readonly [member: string]: unknown
+}
+export interface KubernetesObject {
+  readonly metadata: Metadata
+  readonly [member: string]: unknown
+}
+
+export interface BenchOptions {
+  readonly detect?: Detect
+  readonly ignore?: ReadonlyArray<string>
+  readonly keepManagedFields?: boolean
+  readonly skipOwned?: boolean
+  readonly namespaces?: ReadonlyArray<string>
+  readonly resumeVersion?: string
+  readonly epoch?: number
+  readonly lastTime?: number
+  readonly completeTime?: number
+  readonly objects?: ReadonlyArray<StoredObject>
+  /** Bytes of what the outlet reserves when asked for less. */
+  readonly slabBytes?: number
+}
+
+/** A clock that somebody sets. */
+export class SetClock extends ManualClock {
+  offsetMicros = 0
+
+  override wallMicros(): number {
+    return super.wallMicros() + this.offsetMicros
+  }
+}
+
+const gvkText = "v1.ConfigMap"
+const gvk = parseGvk(gvkText) ?? { group: "", version: "", kind: "" }
+
+export class SinkBench {
+  readonly clock = new SetClock()
+  readonly sink: RecordingSink
+  readonly said: string[] = []
+  readonly #payloads: Buffer[] = []
+  readonly #scanner: ObjectScanner
+  readonly #resumeObjects: ReadonlyArray<StoredObject>
+  #reserved: Buffer | undefined
+  isWritable = true
+
+  constructor(options: BenchOptions = {}) {
+    const rules = compileDetectRules({ gvk, detect: options.detect ?? "all", ignore: options.ignore ?? [] })
+    const { slabBytes = 256 * 1024, objects = [] } = options
+    this.#scanner = new ObjectScanner(rules)
+    this.#resumeObjects = objects
+    const isWritable = (): boolean => this.isWritable
+    this.sink = new RecordingSink(
+      {
+        gvk: gvkText,
+        rules,
+        keepManagedFields: options.keepManagedFields ?? true,
+        skipOwned: options.skipOwned ?? false,
+        namespaces: options.namespaces === undefined ? undefined : new Set(options.namespaces),
+      },
+      {
+        get isWritable() {
+          return isWritable()
+        },
+        reserve: (minimumBytes) => {
+          this.#reserved = Buffer.alloc(Math.max(minimumBytes, slabBytes))
+          return this.#reserved
+        },
+        commit: (length) => {
+          if (this.#reserved === undefined) throw new Error("a commit without a reserve")
+          this.#payloads.push(this.#reserved.subarray(0, length))
+          this.#reserved = undefined
+          return this.#payloads.length
+        },
+      },
+      this.clock,
+      {
+        stateChanged: (state, detail) => void this.said.push(`${state}: ${detail}`),
+        alarm: (detail) => void this.said.push(`alarm: ${detail}`),
+        unauthorized: () => void this.said.push("unauthorized"),
+        clusterIdentified: (uid) => void this.said.push(`cluster ${uid}`),
+        recorded: (action, { name }) => void this.said.push(`${action} ${name}`),
+      },
+      {
+        resumeVersion: options.resumeVersion ?? "",
+        epoch: options.epoch ?? 0,
+        nextObjectNumber: Math.max(0, ...objects.map(({ number }) => number)) + 1,
+        lastTime: options.lastTime ?? 0,
+        completeTime: options.completeTime ?? 0,
+        clusterUid: "",
+      },
+      objects,
+    )
+  }
+
+  /** An object as a watch or a list brings it; the text around it must not matter. */
+  observe(action: 1 | 2, fromList: boolean, object: KubernetesObject | string): void {
+    const json = typeof object === "string" ? object : JSON.stringify(object)
+    const bytes = Buffer.from(`   ${json}  `)
+    const end = 3 + Buffer.byteLength(json)
+    const scanner = this.#scanner
+    const read = scanner.scan(bytes, 3, end) ? { bytes, start: 3, end } : scanObjectSlowly(scanner, bytes, 3, end)
+    if (read instanceof Error) throw read
+    const version = read.bytes.toString("utf8", scanner.resourceVersionStart, scanner.resourceVersionEnd)
+    const value = parseResourceVersion(version) ?? version
+    this.sink.observed(action, fromList, value, read.bytes, read.start, read.end, scanner)
+    // The bytes belong to the connection: they are overwritten by the next read.
+    bytes.fill(0x21)
+  }
+
+  applied(...objects: ReadonlyArray<KubernetesObject | string>): void {
+    for (const object of objects) this.observe(1, false, object)
+  }
+
+  deleted(object: KubernetesObject): void {
+    this.observe(2, false, object)
+  }
+
+  /** A complete list in one network read. */
+  list(
+    reason: "first" | "expired" | "overload" | "cluster-restored",
+    version: string,
+    ...objects: ReadonlyArray<KubernetesObject>
+  ): void {
+    this.sink.listStarted(reason)
+    for (const object of objects) this.observe(1, true, object)
+    this.sink.readDone()
+    this.sink.listCompleted(version)
+  }
+
+  /** How many frames have left. */
+  get sent(): number {
+    return this.#payloads.length
+  }
+
+  /** All frames so far, after a flush. */
+  frames(): ReadonlyArray<RecordedFrame> {
+    this.sink.flush()
+    return readFrames(this.#payloads, this.#resumeObjects)
+  }
+
+  events(): ReadonlyArray<RecordedEvent> {
+    return this.frames().flatMap(({ events }) => events)
+  }
+
+  /** Events as `action name@version`. */
+  brief(): ReadonlyArray<string> {
+    return this.events().map(({ action, name, version }) => `${action} ${name}@${version}`)
+  }
+
+  /** The objects alive at the end, as the store would hand them to the next life. */
+  stored(): ReadonlyArray<StoredObject> {
+    this.sink.flush()
+    return storedAfter(this.#payloads, this.#resumeObjects)
+  }
+
+  /** The owners told of each new object, as JSON. */
+  ownerReferences(): ReadonlyArray<string> {
+    this.sink.flush()
+    return this.#payloads.flatMap((payload) => {
+      const frame = decodeObservations(payload)
+      return Array.from({ length: frame.newObjectCount }, (_, index) =>
+        Buffer.from(frame.newObject(index).ownerReferences ?? []).toString(),
+      )
+    })
+  }
+
+  gaps(): ReadonlyArray<Gap> {
+    return this.frames().flatMap(({ gaps }) => gaps)
+  }
+
+  /** What the store would resume from. */
+  get completeThrough(): string {
+    return this.frames().findLast(({ completeThrough }) => completeThrough !== "")?.completeThrough ?? ""
+  }
+}
+
+/** An object named `name` whose UID is `uid-name` unless said otherwise. */
+export const object = (
+  name: string,
+  version: number | string,
+  more: Readonly<Record<string, unknown>> = {},
+): KubernetesObject => {
+  const { metadata, ...rest } = more as { readonly metadata?: object }
+  return {
+    metadata: { name, namespace: "shop", uid: `uid-${name}`, resourceVersion: String(version), ...metadata },
+    ...rest,
+  }
+}

@@ -1,0 +1,198 @@
+/** What a session adds to the machine and its readers, with a server that a test plays by hand. */
+import { describe, expect, test } from "vitest"
+import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
+import type { Input } from "../../../src/kube/watch/protocol.ts"
+import { WatchSession } from "../../../src/kube/watch/session.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
+import { Notebook } from "./notebook.ts"
+
+const event = (type: string, version: number, more: object = {}): string =>
+  `${JSON.stringify({ type, object: { metadata: { name: "a", uid: "u", resourceVersion: String(version), ...more } } })}\n`
+const initialEventsEnd = { annotations: { "k8s.io/initial-events-end": "true" } }
+
+/** One request, played by the test. */
+class Request implements HttpStream {
+  readonly path: string
+  readonly #handler: ResponseHandler
+  isAborted = false
+  isPaused = false
+  bytesReceived = 0
+
+  constructor(path: string, handler: ResponseHandler) {
+    this.path = path
+    this.#handler = handler
+  }
+
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+  }
+
+  abort(): void {
+    this.isAborted = true
+  }
+
+  head(headers: ReadonlyMap<string, string> = new Map()): void {
+    this.#handler.head(200, headers)
+  }
+
+  /** One network read. As the real client, it is silent about a read in whose middle it was aborted. */
+  read(...lines: ReadonlyArray<string>): void {
+    const bytes = Buffer.from(lines.join(""))
+    this.bytesReceived += bytes.length
+    this.#handler.data(bytes, 0, bytes.length)
+    if (!this.isAborted) this.#handler.readDone?.()
+  }
+
+  end(): void {
+    this.#handler.end({ tag: "complete" })
+  }
+}
+
+const play = async (discovered: Input = { type: "discovered" }) => {
+  const requests: Request[] = []
+  const clock = new ManualClock()
+  const notebook = new Notebook()
+  const session = new WatchSession({
+    transport: {
+      get: (path, _headers, handler) => {
+        const request = new Request(path, handler)
+        requests.push(request)
+        return request
+      },
+    },
+    enquiries: {
+      discover: async (found) => {
+        found("/api/v1/configmaps")
+        return discovered
+      },
+      probe: async () => ({ type: "probed", version: "1000", clusterUid: undefined }),
+    },
+    sink: notebook,
+    clock,
+    random: () => 0,
+    policy: defaultWatchPolicy,
+    rules: compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] }),
+    labelSelector: undefined,
+    fieldSelector: undefined,
+    resumeVersion: undefined,
+    clusterUid: undefined,
+  })
+  session.start()
+  await turn()
+  const last = (): Request => {
+    const request = requests.at(-1)
+    if (request === undefined) throw new Error("nothing was asked for")
+    return request
+  }
+  return { requests, last, clock, notebook, session }
+}
+/** Listed at version 10, and watching on the same stream. */
+const playWatching = async () => {
+  const played = await play()
+  played.last().head()
+  played.last().read(event("ADDED", 5), event("BOOKMARK", 10, initialEventsEnd))
+  return played
+}
+
+describe("a session", () => {
+  test("never takes completeness back when a successor's bookmark lags behind the old watch", async () => {
+    const { requests, last, clock, notebook, session } = await playWatching()
+    const [old] = requests
+    clock.advance(295_000)
+    old?.read(event("MODIFIED", 11), event("MODIFIED", 15))
+    last().head()
+    last().read(event("MODIFIED", 11), event("BOOKMARK", 12))
+    expect(notebook.of("complete through")).toEqual(["15"])
+    last().read(event("MODIFIED", 15), event("MODIFIED", 16))
+    expect([session.delivered, session.statistics.repeated]).toEqual(["16", 2])
+    expect(notebook.events).toEqual(["applied a@11", "applied a@15", "applied a@16"])
+    expect([old?.isAborted, requests.length]).toEqual([true, 2])
+  })
+
+  test("lets what came before a failure in the same read be sent at once", async () => {
+    for (const bad of [event("ERROR", 0), "nonsense\n"]) {
+      const { last, notebook } = await playWatching()
+      last().read(event("MODIFIED", 11), bad, event("MODIFIED", 12))
+      expect(notebook.events).toEqual(["applied a@11"])
+      expect([notebook.unfinished, last().isAborted]).toEqual([0, true])
+    }
+  })
+
+  test("does not keep an exception of the recorder from the thread it belongs to", async () => {
+    const { last, notebook } = await playWatching()
+    notebook.onObserved = () => {
+      throw new Error("a bug")
+    }
+    expect(() => last().read(event("MODIFIED", 11))).toThrow("a bug")
+  })
+
+  test("knows by how much the server's clock is ahead, until a server does not tell", async () => {
+    const { last, clock, session } = await play()
+    last().head(new Map([["date", new Date(clock.wallMicros() / 1000 + 3000).toUTCString()]]))
+    expect(session.statistics.clockSkewMs).toBe(3000)
+    last().read(event("BOOKMARK", 10, initialEventsEnd))
+    last().end()
+    await turn()
+    last().head()
+    expect(session.statistics.clockSkewMs).toBe(3000)
+  })
+
+  test("counts reads, not events, and every byte", async () => {
+    const { last, notebook, session } = await playWatching()
+    const lines = [event("MODIFIED", 11), event("MODIFIED", 12), event("MODIFIED", 13)]
+    const [reads, bytes] = [notebook.reads, session.statistics.bytes]
+    last().read(...lines)
+    expect(notebook.reads - reads).toBe(1)
+    expect(session.statistics.bytes - bytes).toBe(Buffer.byteLength(lines.join("")))
+  })
+
+  test("pauses every stream when the sink is full, and resumes every one", async () => {
+    const { requests, last, clock, notebook, session } = await playWatching()
+    clock.advance(295_000)
+    notebook.isWritable = false
+    requests[0]?.read(event("MODIFIED", 11))
+    expect(requests.map(({ isPaused }) => isPaused)).toEqual([true, true])
+    session.resume()
+    expect(requests.map(({ isPaused }) => isPaused)).toEqual([false, false])
+    expect(last().path).toContain("resourceVersion=10")
+  })
+
+  test("stopped, has aborted every stream, holds no timer, and ignores what is answered late", async () => {
+    const { requests, clock, notebook, session } = await playWatching()
+    clock.advance(295_000)
+    session.stop()
+    const { length } = notebook.story
+    expect(requests.map(({ isAborted }) => isAborted)).toEqual([true, true])
+    expect(clock.pending).toBe(0)
+    for (const request of requests) request.read(event("MODIFIED", 11))
+    session.resume()
+    session.retryNow()
+    session.start()
+    await turn()
+    expect(notebook.story).toHaveLength(length)
+    expect([requests.length, session.phase.tag]).toEqual([2, "stopped"])
+  })
+
+  test("stopped during discovery, asks for nothing more", async () => {
+    const { requests, session } = await play({ type: "not-installed" })
+    session.stop()
+    await turn()
+    expect([requests.length, session.phase.tag]).toEqual([0, "stopped"])
+  })
+
+  test("hurries nothing that is not waiting after a failure", async () => {
+    const { requests, session } = await playWatching()
+    session.retryNow()
+    expect(requests).toHaveLength(1)
+    const absent = await play({ type: "not-installed" })
+    absent.session.retryNow()
+    expect(absent.session.phase.tag).toBe("absent")
+  })
+})

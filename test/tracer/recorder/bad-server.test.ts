@@ -1,0 +1,216 @@
+/** Servers that refuse, fall silent, talk nonsense, go away and come back as somebody else: what a person sees, and what is lost. */
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { makeCertificates } from "../../kube/certificates.ts"
+import { Workplace } from "./recorder-command.ts"
+
+const configMap = (name: string) => ({ metadata: { namespace: "shop", name } })
+const training = "ml.example.com/v1.Training"
+
+/** Concurrent, because most of the time passes in the back-off that a real server deserves. */
+describe.concurrent("a server that", { timeout: 40_000 }, () => {
+  test("lacks a kind and forbids another does not keep the others from being recorded", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    sandbox.faults.respond("deployments", 403)
+    const kinds = {
+      "v1.ConfigMap": "{}",
+      "apps/v1.Deployment": "{}",
+      [training]: '{podSpecTemplatePaths: ["/spec/template"]}',
+    }
+    const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
+    await recorder.ready()
+    sandbox.put("v1.ConfigMap", configMap("settings"))
+    expect(await recorder.kind(training)).toMatch(/waiting: .*not installed/)
+    const forbidden = await recorder.kind("apps/v1.Deployment")
+    expect(forbidden).toMatch(/forbidden: .*cannot (list|watch) resource "deployments" in API group "apps"/)
+    expect(forbidden).toContain('{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}')
+    expect(recorder.log).toContain(forbidden)
+    const answer = await recorder.post({ start_ts: 0, end_ts: 1, export_path: "x", filters: noFilters })
+    expect(answer.headers.get("kubereel-incomplete")).toBe(`apps/v1.Deployment=forbidden, ${training}=waiting`)
+
+    sandbox.register({
+      gvk: { group: "ml.example.com", version: "v1", kind: "Training" },
+      plural: "trainings",
+      namespaced: true,
+    })
+    sandbox.put(training, configMap("first"))
+    await recorder.inState(training, /watching/, 20_000)
+    const names = (await recorder.exported()).map(({ gvk, name }) => `${gvk} ${name}`)
+    expect(names.sort()).toEqual([`${training} first`, "v1.ConfigMap settings"])
+    // What is missing at the end is all a matter of permission.
+    expect(await recorder.stop()).toMatchObject({ code: 4 })
+  })
+
+  test("lacks a kind until the end leaves the recording incomplete", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const kinds = { "v1.ConfigMap": "{}", [training]: '{podSpecTemplatePaths: ["/spec/template"]}' }
+    const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
+    await recorder.ready()
+    expect(await recorder.stop()).toMatchObject({ code: 3 })
+    expect(recorder.log).toMatch(/ml\.example\.com\/v1\.Training was waiting at the end/)
+  })
+
+  test("no longer accepts the token is recorded again at once when the token file has a new one", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start({ token: "first" })
+    const tokenFile = place.write("token", "first\n")
+    const kinds = { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" }
+    const recorder = place.record({ cluster: { server: sandbox.url, user: { tokenFile } }, kinds })
+    await recorder.ready()
+    place.write("token", "second\n")
+    sandbox.setToken("second")
+    sandbox.faults.dropConnections()
+    sandbox.put("v1.ConfigMap", configMap("meanwhile"))
+    await recorder.until(async () => (await recorder.exported()).length === 1, "the change made meanwhile")
+    await recorder.inState("apps/v1.Deployment", /watching/)
+    await recorder.inState("v1.ConfigMap", /watching/)
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("never accepts the token is not stormed, and the recording ends with the exit code for that", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start({ token: "right" })
+    const kinds = { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" }
+    const recorder = place.record({ cluster: { server: sandbox.url, user: { token: "wrong" } }, kinds })
+    await recorder.inState("v1.ConfigMap", /failing: .*HTTP 401.*log in again/)
+    await recorder.inState("apps/v1.Deployment", /failing: .*HTTP 401/)
+    // Back-off by kind, and not a request for each answer: those were 1,400 a second once.
+    await sandbox.requests.waitFor({ status: 401 }, 6)
+    expect(sandbox.requests.total).toBeLessThan(15)
+    expect(recorder.log.match(/does not accept the credentials/g)).toHaveLength(1)
+    expect(recorder.log.match(/failing/g)).toHaveLength(2)
+    expect(await recorder.stop()).toMatchObject({ code: 4 })
+  })
+
+  test("sends broken lines, cut lines and 500s loses nothing", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const kinds = { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}", "v1.Service": "{}" }
+    const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
+    await recorder.ready()
+    for (const gvk of Object.keys(kinds)) sandbox.put(gvk, configMap("before"))
+    sandbox.faults.garbage("configmaps", '{"type":"MODIFIED","obj')
+    sandbox.faults.truncate("deployments", 40)
+    sandbox.faults.respond("services", 500, { times: 2 })
+    sandbox.faults.hangUp("services")
+    for (const gvk of Object.keys(kinds)) sandbox.put(gvk, configMap("after"))
+    const exported = async () => (await recorder.exported()).map(({ gvk, name, action }) => `${gvk} ${name} ${action}`)
+    await recorder.until(async () => (await exported()).length >= 6, "six events", 20_000)
+    const wanted = Object.keys(kinds).flatMap((gvk) => [`${gvk} before applied`, `${gvk} after applied`])
+    expect((await exported()).sort()).toEqual(wanted.sort())
+    expect(recorder.log).toMatch(/v1\.ConfigMap: a watch line of 23 bytes at byte \d+ could not be read/)
+    expect(recorder.log).toMatch(/v1\.Service failing: .*HTTP 500/)
+    expect(await recorder.metric('kubereel_kind_malformed_lines_total{kind="v1.ConfigMap"}')).toBe(1)
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("accepts and never answers from the start keeps neither the interface shut nor the end waiting", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    sandbox.faults.blackHole()
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    expect((await recorder.get("/healthz")).status).toBe(200)
+    expect(await recorder.get("/readyz?verbose")).toMatchObject({ status: 503 })
+    const { code, tookMs } = await recorder.stop()
+    expect(code).toBe(3)
+    // Its own requests may take 30 s.
+    expect(tookMs).toBeLessThan(10_000)
+  })
+
+  test("falls silent later is noticed, and what happened meanwhile is recorded", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start({ bookmarkInterval: 1000 })
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    await recorder.ready()
+    const bookmarks = 'kubereel_kind_bookmarks_total{kind="v1.ConfigMap"}'
+    await recorder.until(async () => ((await recorder.metric(bookmarks)) ?? 0) >= 3, "a rhythm of bookmarks")
+    sandbox.faults.blackHole()
+    sandbox.put("v1.ConfigMap", configMap("unseen"))
+    await recorder.inState("v1.ConfigMap", /failing: .*no byte came/)
+    sandbox.faults.resume()
+    await recorder.until(async () => (await recorder.exported()).length > 0, "the change made meanwhile", 30_000)
+    expect(await recorder.exported()).toMatchObject([{ action: "applied", name: "unseen" }])
+  })
+
+  test("is down at the start is waited for, and named", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    sandbox.put("v1.ConfigMap", configMap("early"))
+    await sandbox.faults.refuseConnections()
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    const detail = await recorder.inState("v1.ConfigMap", /failing/)
+    expect(detail).toMatch(/ECONNREFUSED.*nothing listens there/)
+    await sandbox.faults.acceptConnections()
+    await recorder.until(async () => (await recorder.exported()).length === 1, "the object", 20_000)
+    await recorder.inState("v1.ConfigMap", /watching/)
+    // One line of trouble, however often it was tried.
+    expect(recorder.log.match(/failing/g)).toHaveLength(1)
+    await recorder.says(/v1\.ConfigMap watching/)
+  })
+
+  test("comes back with an older state, then as another cluster, leaves two gaps that say so", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    await recorder.ready()
+    for (let number = 0; number < 10; number++) sandbox.put("v1.ConfigMap", configMap(`object-${number}`))
+    await recorder.until(async () => (await recorder.exported()).length === 10, "ten events")
+    const gaps = async () => (await recorder.exported()).filter(({ action }) => action === "gap")
+    sandbox.faults.restart({ revision: "lower" })
+    await recorder.until(async () => (await gaps()).length === 1, "the first gap", 20_000)
+    sandbox.faults.restart({ revision: "new" })
+    sandbox.put("v1.ConfigMap", configMap("anew"))
+    await recorder.until(async () => (await gaps()).length === 2, "the second gap", 20_000)
+    expect(await gaps()).toMatchObject([
+      { reason: "cluster-restored", detail: expect.stringContaining("restored from a backup") },
+      { reason: "cluster-restored", detail: expect.stringContaining("another cluster") },
+    ])
+    expect(recorder.log.match(/WARN .*listing: this is another cluster than before.*a gap is recorded/g)).toHaveLength(
+      2,
+    )
+    const answer = await recorder.post({ start_ts: 0, end_ts: 4e9, export_path: "x", filters: noFilters })
+    expect(answer.headers.get("kubereel-gaps")).toBe("2")
+    const exporting = place.reel(
+      "export",
+      "-o",
+      place.path("all.ndjson"),
+      "--start",
+      "0",
+      "-s",
+      await recorder.listening(),
+    )
+    expect(await exporting.ended).toMatchObject({ code: 3 })
+    expect(exporting.log).toContain("2 gaps")
+  })
+
+  test("has another certificate than expected is named with what to change", async ({ expect }) => {
+    await using place = new Workplace()
+    const own = makeCertificates()
+    const authority = { "certificate-authority-data": Buffer.from(own.authority).toString("base64") }
+    const tls = { key: own.server.key, cert: own.server.certificate }
+    await using sandbox = await Sandbox.start({ tls })
+    await using elsewhere = await Sandbox.start({ tls: { key: own.elsewhere.key, cert: own.elsewhere.certificate } })
+    const start = (name: string, server: string, cluster: Readonly<Record<string, unknown>>) =>
+      place.record({ cluster: { server, cluster }, dataDir: place.path(name), name })
+    const trouble = (recorder: ReturnType<typeof start>): Promise<string> => recorder.inState("v1.ConfigMap", /failing/)
+
+    const withoutAuthority = start("no-authority", sandbox.url, {})
+    expect(await trouble(withoutAuthority)).toMatch(/not signed by the certificate-authority of the kubeconfig/)
+    const otherHost = start("other-host", elsewhere.url, authority)
+    expect(await trouble(otherHost)).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID\).*tls-server-name/)
+    const plain = start("plain", sandbox.url.replace("https", "http"), authority)
+    expect(await trouble(plain)).toMatch(/write https:\/\/ in the kubeconfig/)
+    expect(await plain.stop()).toMatchObject({ code: 3 })
+    await start("right", sandbox.url, authority).inState("v1.ConfigMap", /watching/)
+  })
+})
+
+const noFilters = { excluded_namespaces: [], excluded_labels: [] }

@@ -1,0 +1,141 @@
+/** What is wrong before recording begins is said in one line that names what to do, with its exit code, at once. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { kubeconfigOf, type RecorderProcess, Workplace } from "./recorder-command.ts"
+
+/** A start that fails must not go through the back-off of an actor that crashes: five restarts take 3 s and more. */
+const linesOfFailedStart = async (recorder: RecorderProcess): Promise<ReadonlyArray<string>> => {
+  const { code } = await recorder.ended
+  if (code !== 1) throw new Error(`exit code ${code}:\n${recorder.log}`)
+  if (recorder.log.includes("started again")) throw new Error(`an actor was tried again:\n${recorder.log}`)
+  return recorder.log.trimEnd().split("\n")
+}
+
+const nobody = 65_534
+
+describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
+  test("without a kubeconfig that can be used", async ({ expect }) => {
+    await using place = new Workplace()
+    const start = (text: string | undefined, ...more: string[]) => {
+      if (text !== undefined) place.write("kubeconfig", text)
+      return linesOfFailedStart(place.record({ more }))
+    }
+    const server = "http://127.0.0.1:1"
+    expect(await start(undefined)).toEqual([
+      expect.stringMatching(/ERROR kubeconfig .*\/kubeconfig cannot be read: it does not exist/),
+    ])
+    expect(await start("<html>Log in</html>")).toEqual([expect.stringContaining("is this a kubeconfig?")])
+    expect(await start("clusters: [")).toEqual([expect.stringMatching(/not valid YAML at line 1/)])
+    expect(await start(kubeconfigOf({ server }), "--context", "staging")).toEqual([
+      expect.stringMatching(/context "staging" not found .*; contexts are: sandbox/),
+    ])
+    const tokenFile = place.path("no-token")
+    expect(await start(kubeconfigOf({ server, user: { tokenFile } }))).toEqual([
+      expect.stringMatching(/token file .*\/no-token of context "sandbox" does not exist/),
+    ])
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "no-such-plugin", interactiveMode: "Never" }
+    expect(await start(kubeconfigOf({ server, user: { exec } }))).toEqual([
+      expect.stringMatching(/credential plugin "no-such-plugin" of context "sandbox" was not found/),
+    ])
+  })
+
+  test("in a data directory that cannot be written to", async ({ expect }) => {
+    await using place = new Workplace()
+    const cluster = { server: "http://127.0.0.1:1" }
+    const file = place.write("file", "")
+    for (const dataDir of ["/proc/kubereel", file, `${file}/below`]) {
+      expect(await linesOfFailedStart(place.record({ cluster, dataDir }))).toEqual([
+        expect.stringMatching(/ERROR data directory .* is not writable \(.*choose another --data-dir/),
+      ])
+    }
+    const readOnly = place.path("read-only")
+    mkdirSync(readOnly, { mode: 0o555 })
+    chmodSync(place.directory, 0o755)
+    // Permissions do not bind root.
+    const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+    expect(await linesOfFailedStart(place.record({ cluster, dataDir: readOnly, options: user }))).toEqual([
+      expect.stringMatching(/read-only is not writable \(EACCES/),
+    ])
+  })
+
+  test("in a data directory that another recorder has, and starts when that one is gone, however it ended", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const first = place.record({ cluster })
+    await first.ready()
+    const line = new RegExp(
+      `ERROR data directory .* is in use by another recorder: process ${first.child.pid} on host .*, running since \\d{4}-`,
+    )
+    expect(await linesOfFailedStart(place.record({ cluster }))).toEqual([expect.stringMatching(line)])
+    await first.kill()
+    const third = place.record({ cluster })
+    await third.ready()
+    expect(await third.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("on a recording that was damaged, which it leaves as it is", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const recorder = place.record({ cluster })
+    await recorder.ready()
+    for (let number = 0; number < 50; number++) {
+      sandbox.put("v1.ConfigMap", {
+        metadata: { namespace: "shop", name: `object-${number}` },
+        data: { number: `${number}` },
+      })
+    }
+    await recorder.until(async () => (await recorder.exported()).length === 50, "fifty events")
+    await recorder.stop()
+    const path = place.path("data/recording.db")
+    const whole = readFileSync(path)
+    const damages: ReadonlyArray<(bytes: Buffer) => Buffer> = [
+      (bytes) => bytes.fill(0x55, 0, 64),
+      // The schema, on the first page behind the header.
+      (bytes) => bytes.fill(0xff, 100, 4096),
+      (bytes) => bytes.subarray(0, bytes.length / 2),
+      () => Buffer.from("This is not a database.\n".repeat(100)),
+    ]
+    for (const damage of damages) {
+      const damaged = Buffer.from(damage(Buffer.from(whole)))
+      writeFileSync(path, damaged)
+      expect(await linesOfFailedStart(place.record({ cluster }))).toEqual([
+        expect.stringMatching(/ERROR the recording in .* is damaged: .*Keep a copy and record into another --data-dir/),
+      ])
+      expect(readFileSync(path).equals(damaged)).toBe(true)
+    }
+  })
+
+  test("at an address that cannot be listened on, also while the API server does not answer", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    sandbox.faults.blackHole()
+    const server = createServer()
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        resolve(typeof address === "object" && address !== null ? address.port : 0)
+      }),
+    )
+    try {
+      const start = (...more: string[]) => linesOfFailedStart(place.record({ cluster: { server: sandbox.url }, more }))
+      expect(await start("--port", String(port))).toEqual([
+        expect.stringContaining(`port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks a free one)`),
+      ])
+      // TEST-NET-1: nobody's.
+      expect(await start("--bind", "192.0.2.1")).toEqual([
+        expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),
+      ])
+      expect(await start("--bind", "no-such-host.invalid")).toEqual([
+        expect.stringContaining("there is no host no-such-host.invalid; choose an address of this machine with --bind"),
+      ])
+    } finally {
+      server.close()
+    }
+  })
+})

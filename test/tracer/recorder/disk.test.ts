@@ -1,0 +1,90 @@
+/** A disk that is full, or taken away, while the recorder records. */
+import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { renameSync, rmSync } from "node:fs"
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Workplace } from "./recorder-command.ts"
+
+/** Objects that do not compress: 20 kB each on disk. */
+const fill = (sandbox: Sandbox, from: number, count: number): void => {
+  for (let number = from; number < from + count; number++) {
+    sandbox.put("v1.ConfigMap", {
+      metadata: { namespace: "shop", name: `object-${number}` },
+      data: { text: randomBytes(15_000).toString("base64") },
+    })
+  }
+}
+
+/** No file may grow beyond 1 MB, until prlimit(1) of util-linux allows it again. */
+const smallDisk = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=1000000:unlimited", ...words]
+
+describe.concurrent("a recorder", { timeout: 30_000 }, () => {
+  test("whose disk is full says so, drops nothing, and goes on when there is room", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url }, options: { wrapped: smallDisk } })
+    await recorder.ready()
+    fill(sandbox, 0, 100)
+    await recorder.says(/ERROR the recording cannot be written: .*tried again/)
+    expect((await recorder.get("/readyz?verbose")).text).toMatch(/^\[!\]store cannot write: commit failed/m)
+    expect(await recorder.metric("kubereel_store_failing")).toBe(1)
+    const refused = await recorder.post({ start_ts: 0, end_ts: 4e9, export_path: "x", filters: noFilters })
+    expect(refused.status).toBe(503)
+    expect(await refused.text()).toContain("cannot be written now")
+    await recorder.until(async () => ((await recorder.metric("kubereel_store_lag_seconds")) ?? 0) > 1.5, "some retries")
+    execFileSync("prlimit", ["--pid", String(recorder.child.pid), "--fsize=unlimited:unlimited"])
+    // By itself: the refused export took the retry's timer with it once, and with the window full nothing set another.
+    await recorder.says(/INFO {2}the recording can be written again/)
+    expect(await recorder.metric("kubereel_store_failing")).toBe(0)
+    await recorder.until(async () => (await recorder.exported()).length === 100, "a hundred events")
+    // Once, not once a second.
+    expect(recorder.log.match(/cannot be written/g)).toHaveLength(1)
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("stopped while its disk is full says what is missing, and a later one fetches it", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const recorder = place.record({ cluster, options: { wrapped: smallDisk } })
+    await recorder.ready()
+    fill(sandbox, 0, 100)
+    await recorder.says(/ERROR the recording cannot be written/)
+    const { code, tookMs } = await recorder.stop()
+    expect(code).toBe(3)
+    expect(tookMs).toBeLessThan(12_000)
+    expect(recorder.log).toMatch(/ERROR v1\.ConfigMap: the last events received could not be written\. Start again/)
+    const later = place.record({ cluster })
+    await later.until(async () => (await later.exported()).length === 100, "a hundred events")
+    expect((await later.exported()).filter(({ action }) => action !== "applied")).toEqual([])
+  })
+
+  test("whose data directory is removed ends, and does not go on recording into nothing", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    await recorder.ready()
+    rmSync(place.path("data"), { recursive: true })
+    expect(await recorder.ended).toMatchObject({ code: 1 })
+    expect(recorder.log).toMatch(/ERROR .*recording\.db was removed or moved away while recording: .*start again/)
+  })
+
+  test("whose data directory is moved saves everything there before it ends", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const recorder = place.record({ cluster })
+    await recorder.ready()
+    fill(sandbox, 0, 1)
+    await recorder.until(async () => (await recorder.exported()).length === 1, "an event")
+    renameSync(place.path("data"), place.path("moved"))
+    expect(await recorder.ended).toMatchObject({ code: 1 })
+    fill(sandbox, 1, 1)
+    const later = place.record({ cluster, dataDir: place.path("moved") })
+    await later.until(async () => (await later.exported()).length === 2, "both events")
+    expect((await later.exported()).map(({ action }) => action)).toEqual(["applied", "applied"])
+  })
+})
+
+const noFilters = { excluded_namespaces: [], excluded_labels: [] }

@@ -1,0 +1,206 @@
+/** The recorder's HTTP interface against whatever may knock at a port. */
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { formatMetrics } from "../../../src/tracer/metrics-text.ts"
+import { parsePrometheusText } from "./prometheus-text.ts"
+import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
+
+let place: Workplace
+let sandbox: Sandbox
+let recorder: RecorderProcess
+beforeAll(async () => {
+  place = new Workplace()
+  sandbox = await Sandbox.start()
+  sandbox.faults.respond("secrets", 403)
+  recorder = place.record({
+    cluster: { server: sandbox.url },
+    kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}", "v1.ServiceAccount": "{}" },
+  })
+  await recorder.ready()
+})
+afterAll(async () => {
+  await place.close()
+  await sandbox.close()
+})
+
+const status = async (body: unknown): Promise<readonly [number, string]> => {
+  const answer = await recorder.post(body)
+  return [answer.status, await answer.text()]
+}
+
+test("readiness is 503 while a first list is under way, and 200 with every kind named afterwards", async () => {
+  await using other = new Workplace()
+  await using slow = await Sandbox.start()
+  slow.faults.stall("configmaps")
+  const starting = other.record({
+    cluster: { server: slow.url },
+    kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" },
+  })
+  await starting.inState("apps/v1.Deployment", /watching/)
+  expect(await starting.get("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining("not ready") })
+  expect(await starting.get("/healthz")).toMatchObject({ status: 200, text: "ok\n" })
+  const verbose = await starting.get("/readyz?verbose")
+  expect(verbose).toMatchObject({ status: 503, text: expect.stringMatching(/^\[-\]v1\.ConfigMap listing: /m) })
+  expect(verbose.text).toMatch(/^\[\+\]apps\/v1\.Deployment watching: /m)
+  expect(verbose.text).toMatch(/readyz check failed\n$/)
+  expect(await starting.metric("kubereel_ready")).toBe(0)
+  slow.faults.resume()
+  await starting.ready()
+  expect((await starting.get("/readyz")).text).toBe("ok\n")
+  expect((await starting.get("/readyz?verbose")).text).toMatch(/readyz check passed\n$/)
+  expect(await starting.metric("kubereel_ready")).toBe(1)
+})
+
+test("/metrics is what Prometheus takes, with the documented names", async () => {
+  const answer = await recorder.get("/metrics")
+  expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
+  const samples = parsePrometheusText(answer.text)
+  const names = new Set(samples.map(({ name }) => name))
+  for (const name of [
+    "kubereel_ready",
+    "kubereel_kind_state",
+    "kubereel_kind_received_total",
+    "kubereel_kind_gaps_total",
+    "kubereel_store_events_total",
+    "kubereel_store_failing",
+    "kubereel_actor_restarts_total",
+    "kubereel_mailbox_unacknowledged_bytes",
+    "process_resident_memory_bytes",
+    "process_cpu_seconds_total",
+  ]) {
+    expect(names).toContain(name)
+  }
+  const states = samples.filter(({ name, labels }) => name === "kubereel_kind_state" && labels.kind === "v1.ConfigMap")
+  expect(states.filter(({ value }) => value === 1).map(({ labels }) => labels.state)).toEqual(["watching"])
+})
+
+test("the judge of /metrics finds what is wrong, and awkward labels and values are right", () => {
+  const labels = { kind: 'a"b\\c\nd', state: "" }
+  const text = formatMetrics([
+    { name: "a", help: "back\\slash\nand line", type: "gauge", samples: [{ labels, value: Number.POSITIVE_INFINITY }] },
+    { name: "b_total", help: "b", type: "counter", samples: [{ value: 1e21 }, { labels, value: 1e-7 }] },
+  ])
+  expect(parsePrometheusText(text)).toEqual([
+    { name: "a", labels, value: Number.POSITIVE_INFINITY },
+    { name: "b_total", labels: {}, value: 1e21 },
+    { name: "b_total", labels, value: 1e-7 },
+  ])
+  const good = "# HELP a b\n# TYPE a counter\na 1\n"
+  expect(parsePrometheusText(good)).toHaveLength(1)
+  for (const bad of [
+    good.trimEnd(),
+    "a 1\n",
+    `${good}a 2\n`,
+    `${good}${good}`,
+    good.replace("1\n", "-1\n"),
+    good.replace("1\n", "Infinity\n"),
+    good.replace("a 1", 'a{x="1",} 1'),
+    good.replace("a 1", 'a{x="1"y="2"} 1'),
+    good.replace("a 1", 'a{x="\\t"} 1'),
+    good.replace("a 1", "b 1"),
+  ]) {
+    expect(() => parsePrometheusText(bad), bad).toThrow()
+  }
+})
+
+test("an export request that is none is answered with what is wrong", async () => {
+  const request = everything("ndjson")
+  expect(await status("{")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
+  expect(await status("")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
+  expect(await status("null")).toEqual([422, "not an export request: Expected object\n"])
+  expect(await status({ start_ts: 1.5, filters: request.filters })).toEqual([
+    422,
+    'not an export request: Expected an integer at ["start_ts"]; Missing key at ["end_ts"]; Missing key at ["export_path"]\n',
+  ])
+  expect(await status({ ...request, format: "parquet" })).toEqual([422, expect.stringContaining('at ["format"]')])
+  expect(await status({ ...request, start_ts: 10, end_ts: 5 })).toEqual([
+    422,
+    expect.stringContaining("window is empty"),
+  ])
+  expect(await status({ ...request, start_time: 5, end_time: 5 })).toEqual([
+    422,
+    expect.stringContaining("window is empty"),
+  ])
+  const excluding = (selector: unknown) => ({
+    ...request,
+    filters: { ...request.filters, excluded_labels: [selector] },
+  })
+  expect(await status(excluding({ matchExpressions: [{ key: "app", operator: "Near" }] }))).toEqual([
+    422,
+    'excluded_labels[0].matchExpressions[0]: operator "Near"; allowed: In, NotIn, Exists, DoesNotExist\n',
+  ])
+  expect(await status(excluding("app=web"))).toEqual([422, expect.stringContaining("allowed: a LabelSelector")])
+  for (const [export_path, store] of [
+    ["s3://bucket/trace", "s3"],
+    ["S3://bucket/trace", "s3"],
+    ["gs://bucket/trace", "gs"],
+    ["https://bucket.s3.eu-central-1.amazonaws.com/trace", "s3"],
+  ]) {
+    expect(await status({ ...request, export_path })).toEqual([501, expect.stringContaining(`uploading to ${store}`)])
+  }
+  expect((await status({ ...request, anything: "else" }))[0]).toBe(200)
+})
+
+test("a body of more than a mebibyte is refused, one of exactly that is read, and the next request is answered", async () => {
+  const limit = 1024 * 1024
+  const text = JSON.stringify(everything("ndjson"))
+  expect(await status(text.padEnd(limit))).toEqual([200, expect.stringContaining('"end"')])
+  expect(await status(text.padEnd(limit + 1))).toEqual([413, `an export request has at most ${limit} bytes\n`])
+  expect(await status(text.padEnd(8 * limit))).toEqual([413, expect.stringContaining("at most")])
+  expect((await recorder.get("/healthz")).status).toBe(200)
+})
+
+test("other methods and paths are answered with what there is", async () => {
+  const url = await recorder.listening()
+  const ask = async (method: string, path: string) => {
+    const { status, headers } = await fetch(url + path, { method })
+    return [status, headers.get("allow")]
+  }
+  expect(await ask("GET", "/export")).toEqual([405, "POST"])
+  expect(await ask("DELETE", "/metrics")).toEqual([405, "GET, HEAD"])
+  expect(await ask("POST", "/readyz")).toEqual([405, "GET, HEAD"])
+  expect(await ask("HEAD", "/healthz")).toEqual([200, null])
+  expect(await ask("GET", "/")).toEqual([404, null])
+})
+
+describe("a connection that talks nonsense costs nobody but itself", () => {
+  /** What comes back until the connection closes, or at once when `until` matches. */
+  const talk = async (text: string, until: RegExp): Promise<string> => {
+    const { port } = new URL(await recorder.listening())
+    return new Promise((resolve) => {
+      let answer = ""
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(text))
+      socket.on("data", (piece) => {
+        answer += piece
+        if (until.test(answer)) socket.destroy()
+      })
+      // A refusal may come as a reset: the server need not read everything.
+      socket.on("error", () => socket.destroy())
+      socket.on("close", () => resolve(answer))
+    })
+  }
+
+  test.each([
+    // It ended the recorder once: outside of any request's own error handling.
+    ["a target that is no URL", "GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
+    ["two slashes", "GET // HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
+    ["an asterisk", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
+    ["no HTTP at all", "\u0000\u0001\u0002 hello\r\n\r\n", /400 Bad Request/],
+  ])("%s", async (_, text, answer) => {
+    expect(await talk(text, answer)).toMatch(answer)
+    expect((await recorder.get("/healthz")).status).toBe(200)
+  })
+
+  test("a request that is given up half-way", async () => {
+    const { port } = new URL(await recorder.listening())
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), "127.0.0.1", () => {
+        socket.end("POST /export HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        socket.resume()
+      })
+      socket.on("close", () => resolve())
+    })
+    expect((await recorder.get("/healthz")).status).toBe(200)
+  })
+})

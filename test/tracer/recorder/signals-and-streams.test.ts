@@ -1,0 +1,131 @@
+/** How a recorder ends, what it says, and to whom: signals, closed pipes, log formats, a terminal. */
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { differences, ledgerOf } from "../recorded/recorded-sandbox.ts"
+import { Workload } from "../recorded/workload.ts"
+import { onTerminal, Workplace } from "./recorder-command.ts"
+
+const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
+
+describe.concurrent("a recorder", { timeout: 40_000 }, () => {
+  test.for(["SIGINT", "SIGTERM"] as const)(
+    "told by %s under load ends at once with 0, and everything is on disk",
+    async (signal, { expect }) => {
+      await using place = new Workplace()
+      await using sandbox = await Sandbox.start()
+      const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
+      const workload = new Workload(sandbox, Object.keys(kinds), seed)
+      const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
+      await recorder.ready()
+      try {
+        workload.start(3000)
+        const total = async () => (await recorder.metric("kubereel_store_events_total")) ?? 0
+        await recorder.until(async () => (await total()) > 1000, "a thousand events")
+        const { code, tookMs } = await recorder.stop(signal)
+        expect(code, recorder.log).toBe(0)
+        expect(tookMs).toBeLessThan(5000)
+      } finally {
+        workload.stop()
+      }
+      const said = Number(/recorded ([\d,]+) events/.exec(recorder.log)?.[1]?.replaceAll(",", ""))
+      // A server that is down has nothing to add: what the next recorder exports is what the first has written.
+      await sandbox.faults.refuseConnections()
+      const later = place.record({ cluster: { server: sandbox.url }, kinds })
+      expect(await later.exported()).toHaveLength(said)
+      await sandbox.faults.acceptConnections()
+      const wanted = Object.keys(kinds).flatMap((gvk) => ledgerOf(sandbox, gvk))
+      await later.until(async () => (await later.exported()).length >= wanted.length, "the rest", 20_000)
+      const exported = (await later.exported()) as unknown as Parameters<typeof differences>[0]
+      for (const gvk of Object.keys(kinds))
+        expect(differences(exported, ledgerOf(sandbox, gvk), gvk), `seed ${seed}`).toEqual({})
+    },
+  )
+
+  test("told twice ends at once with 130", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url } })
+    await recorder.ready()
+    // Both before the first is through: they are delivered in one go when the process runs again.
+    recorder.child.kill("SIGSTOP")
+    recorder.child.kill("SIGTERM")
+    recorder.child.kill("SIGINT")
+    recorder.child.kill("SIGCONT")
+    expect(await recorder.ended).toMatchObject({ code: 130 })
+    expect(recorder.log).toMatch(/again: ending without waiting/)
+  })
+
+  test("goes on when nobody reads its log any more, and when its input is closed", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const options = { stdio: ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"] }
+    const recorder = place.record({ cluster: { server: sandbox.url }, more: ["-v"], options })
+    await recorder.ready()
+    recorder.child.stdin?.destroy()
+    recorder.child.stdout?.destroy()
+    recorder.child.stderr?.destroy()
+    for (let number = 0; number < 20; number++) {
+      sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: `object-${number}` } })
+      // Each is a log line to a pipe that is closed.
+      await recorder.until(async () => (await recorder.exported()).length > number, "the event")
+    }
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("says every event at -v, as JSON if that is asked for", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({
+      cluster: { server: sandbox.url },
+      kinds: { "apps/v1.Deployment": "{}", "v1.Namespace": "{}" },
+      more: ["-v", "--log-format", "json"],
+    })
+    await recorder.ready()
+    sandbox.put("apps/v1.Deployment", { metadata: { namespace: "shop", name: "web" } })
+    await recorder.says(/ObjectApplied @ [^ ]+: apps/)
+    sandbox.delete("apps/v1.Deployment", "shop", "web")
+    await recorder.says(/ObjectDeleted/)
+    await recorder.stop()
+    const lines = recorder.log
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+    for (const line of lines) {
+      expect(line).toMatchObject({ time: expect.stringMatching(/^\d{4}-.*Z$/), message: expect.any(String) })
+      expect(["debug", "info", "warn", "error"]).toContain(line.level)
+    }
+    const events = lines.filter(({ message }) => /^Object(Applied|Deleted)/.test(String(message)))
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
+    expect(events.map(({ level }) => level)).toEqual(events.map(() => "debug"))
+    expect(events.map(({ message }) => String(message).replace(new RegExp(`@ ${time}:`), "@ TIME:")).sort()).toEqual([
+      "ObjectApplied @ TIME: apps/v1.Deployment shop/web",
+      "ObjectApplied @ TIME: v1.Namespace default",
+      "ObjectApplied @ TIME: v1.Namespace kube-system",
+      "ObjectDeleted @ TIME: apps/v1.Deployment shop/web",
+    ])
+  })
+
+  test("shows one line on a terminal, repaints it, and takes it away at the end", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    sandbox.faults.respond("serviceaccounts", 403)
+    sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "settings" } })
+    const recorder = place.record({
+      cluster: { server: sandbox.url },
+      kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}", "v1.ServiceAccount": "{}" },
+      options: { wrapped: onTerminal(110), stdio: ["pipe", "pipe", "pipe"] },
+    })
+    const line = "0 events/s · 1 object · lag 0 ms · forbidden ServiceAccount · watching ConfigMap Deployment · 2 s"
+    await recorder.says(new RegExp(`\\r\u001b\\[K${line}`), 30_000)
+    // Ctrl-C, typed.
+    recorder.child.stdin?.write("\u0003")
+    expect(await recorder.ended).toMatchObject({ code: 4 })
+    const painted = recorder.output.split("\r\u001b[K")
+    // Log lines are whole and above the line; nothing of the line is left behind the last one.
+    const logged = recorder.output.split("\r\n").filter((text) => /(INFO|WARN)/.test(text))
+    expect(logged.length).toBeGreaterThan(5)
+    expect(painted.filter((text) => / · 1 object · /.test(text)).length).toBeGreaterThan(2)
+    expect(painted.at(-1)).toMatch(/v1\.ServiceAccount was forbidden at the end/)
+    expect(painted.at(-1)).not.toContain("events/s")
+  })
+})
