@@ -31,7 +31,9 @@ const playDemo = async (): Promise<number> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-demo-"))
   const player = await RecordingPlayer.start({ directory: here("../test/data/recording"), speed })
   try {
-    console.log(`A minute of a Kubernetes 1.34 cluster, recorded earlier, plays at ${speed}× its speed on ${player.url}.`)
+    console.log(
+      `A minute of a Kubernetes 1.34 cluster, recorded earlier, plays at ${speed}× its speed on ${player.url}.`,
+    )
     const kubeconfig = join(directory, "kubeconfig")
     await writeFile(kubeconfig, kubeconfigOf(player.url))
     const exported = await Effect.runPromise(
@@ -49,14 +51,14 @@ const playDemo = async (): Promise<number> => {
               allowSecrets: false,
               fsync: "interval",
               reportEvents: false,
-              version: readVersion()
+              version: readVersion(),
             },
-            quietLog
+            quietLog,
           )
           yield* Effect.promise(() => watchUntilPlayed(player, running))
           return yield* Effect.promise(() => exportAll(running.port))
-        })
-      )
+        }),
+      ),
     )
     return compare(player.played, exported)
   } finally {
@@ -70,7 +72,7 @@ const quietLog = createLogger({
   level: "warn",
   sink: (line) => process.stderr.write(line),
   now: Date.now,
-  isColoured: isColoured(process.stderr, process.env)
+  isColoured: isColoured(process.stderr, process.env),
 })
 
 const kubeconfigOf = (server: string): string => `apiVersion: v1
@@ -86,7 +88,7 @@ const watchUntilPlayed = async (player: RecordingPlayer, { recording }: RunningR
   const line = createLiveLine({
     stream: process.stdout,
     isEnabled: isLive(process.stdout, process.env),
-    clock: systemLiveClock
+    clock: systemLiveClock,
   })
   let isPlayed = false
   void player.finished.then(() => {
@@ -106,10 +108,10 @@ const watchUntilPlayed = async (player: RecordingPlayer, { recording }: RunningR
           objects: sequence,
           lagMs,
           kinds: recording.statuses.all(),
-          uptimeMs: performance.now() - started
+          uptimeMs: performance.now() - started,
         },
-        columns
-      )
+        columns,
+      ),
     )
     before = sequence
   }
@@ -131,8 +133,8 @@ const exportAll = async (port: number): Promise<ReadonlyArray<ExportedChange>> =
       end_ts: Math.ceil(Date.now() / 1000) + 1,
       export_path: "file:///demo.ndjson",
       filters: { excluded_namespaces: [], excluded_labels: [] },
-      format: "ndjson"
-    })
+      format: "ndjson",
+    }),
   })
   const body = await answer.text()
   if (!answer.ok) throw new Error(`the export failed: HTTP ${answer.status}: ${body}`)
@@ -155,7 +157,9 @@ const compare = (played: ReadonlyArray<PlayedLine>, exported: ReadonlyArray<Expo
       .filter((change) => change.gvk === gvk)
       .map((change) => changeName(gvk, change.uid, change.resourceVersion, change.action !== "applied"))
     const agrees = wanted.length === found.length && wanted.every((name, index) => name === found[index])
-    console.log(`${gvk.padEnd(22)} ${String(wanted.length).padStart(6)} ${String(found.length).padStart(9)}  ${agrees ? "✓" : "✗ they differ"}`)
+    console.log(
+      `${gvk.padEnd(22)} ${String(wanted.length).padStart(6)} ${String(found.length).padStart(9)}  ${agrees ? "✓" : "✗ they differ"}`,
+    )
     if (!agrees) differences++
   }
   const gaps = exported.filter(({ action }) => action === "gap").length
@@ -169,7 +173,9 @@ const compare = (played: ReadonlyArray<PlayedLine>, exported: ReadonlyArray<Expo
 }
 
 const recordCluster = async (kubeconfig: string): Promise<number> => {
-  console.log("Recording until Ctrl-C. In another terminal: npx reel export --start=-10m --format ndjson --output trace.ndjson\n")
+  console.log(
+    "Recording until Ctrl-C. In another terminal: npx reel export --start=-10m --format ndjson --output trace.ndjson\n",
+  )
   return recordCommand().run(["--config", here("demo.yml"), "--kubeconfig", kubeconfig], processTerminal)
 }
 

@@ -5,20 +5,21 @@
  * endpoint of your own. Sub-paths: `kubereel/runtime` (actors on worker threads), `kubereel/trace` (formats, events, hashes),
  * `kubereel/sandbox` (an embedded API server for tests).
  */
+
+export { defaultWatchPolicy, type WatchPolicy } from "./kube/watch/policy.ts"
 export {
+  RecorderError,
   type RecorderSettings,
   type RecorderSummary,
   type RecorderVoice,
   type RunningRecorder,
-  RecorderError,
   startRecorder,
-  summarise
+  summarise,
 } from "./tracer/recorder.ts"
 export {
   type EndpointSource,
   type Recording,
   type RecordingNotice,
   type RecordingOptions,
-  startRecording
+  startRecording,
 } from "./tracer/recording.ts"
-export { type WatchPolicy, defaultWatchPolicy } from "./kube/watch/policy.ts"

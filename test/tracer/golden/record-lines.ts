@@ -17,7 +17,11 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
   const kinds = (await readRecording(recording)).filter(({ resource }) => gvks.has(formatGvk(resource.gvk)))
   const archive = ArchiveWriter.open(directory)
   let now = 0
-  const clock: Clock = { wallMicros: () => now, monotonicMs: () => now / 1000, after: () => ({ cancel: () => undefined }) }
+  const clock: Clock = {
+    wallMicros: () => now,
+    monotonicMs: () => now / 1000,
+    after: () => ({ cancel: () => undefined }),
+  }
   const recorders = await Promise.all(
     kinds.map(async ({ resource, lines }) => {
       const gvk = formatGvk(resource.gvk)
@@ -31,9 +35,14 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         commit: (length: number) => {
           archive.append(gvk, incarnation, ++frames, memory.subarray(0, length))
           return frames
-        }
+        },
       }
-      const listener = { stateChanged: () => undefined, alarm: unexpected, unauthorized: unexpected, clusterIdentified: () => undefined }
+      const listener = {
+        stateChanged: () => undefined,
+        alarm: unexpected,
+        unauthorized: unexpected,
+        clusterIdentified: () => undefined,
+      }
       const resume = { resumeVersion: "", epoch: 0, nextObjectNumber: 1, lastTime: 0, completeTime: 0, clusterUid: "" }
       const sink = new RecordingSink(
         { gvk, rules, keepManagedFields: true, skipOwned: false, namespaces: undefined },
@@ -41,7 +50,7 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         clock,
         listener,
         resume,
-        []
+        [],
       )
       let handler: ResponseHandler | undefined
       const session = new WatchSession({
@@ -49,14 +58,14 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
           get: (_path, _headers, given) => {
             handler = given
             return { pause: () => undefined, resume: () => undefined, abort: () => undefined, bytesReceived: 0 }
-          }
+          },
         },
         enquiries: {
           discover: async (found) => {
             found("/recorded")
             return { type: "discovered" }
           },
-          probe: async () => unexpected()
+          probe: async () => unexpected(),
         },
         sink,
         clock,
@@ -66,18 +75,25 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         labelSelector: undefined,
         fieldSelector: undefined,
         resumeVersion: undefined,
-        clusterUid: undefined
+        clusterUid: undefined,
       })
       session.start()
       await new Promise((resolve) => setImmediate(resolve))
       handler?.head(200, new Map())
-      return { lines, feed: (bytes: Buffer) => {
+      return {
+        lines,
+        feed: (bytes: Buffer) => {
           handler?.data(bytes, 0, bytes.length)
           handler?.readDone?.()
-        }, flush: () => sink.flush(), session }
-    })
+        },
+        flush: () => sink.flush(),
+        session,
+      }
+    }),
   )
-  const all = recorders.flatMap(({ lines, feed, flush }) => lines.map(({ time, bytes }) => ({ time, bytes, feed, flush })))
+  const all = recorders.flatMap(({ lines, feed, flush }) =>
+    lines.map(({ time, bytes }) => ({ time, bytes, feed, flush })),
+  )
   all.sort((left, right) => left.time - right.time)
   for (const { time, bytes, feed, flush } of all) {
     now = time

@@ -1,6 +1,6 @@
 /** What happens to one kind is nothing to another. */
 import { expect, test } from "vitest"
-import { RecordedSandbox, differences, ledgerOf, tracked, until } from "./recorded-sandbox.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 test("20 expired watches of one kind leave another kind's stream alone", { timeout: 60_000 }, async () => {
@@ -24,7 +24,7 @@ test("20 expired watches of one kind leave another kind's stream alone", { timeo
           return sandbox.faults.count("expired", "configmaps") >= forced
         },
         () => `410 number ${forced}`,
-        10_000
+        10_000,
       )
       await recorded.inState("v1.ConfigMap", "watching")
     }
@@ -46,7 +46,9 @@ test("20 expired watches of one kind leave another kind's stream alone", { timeo
 })
 
 test("two kinds with objects of one namespace and name are kept apart", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked("apps/v1.Deployment"), tracked("apps/v1.StatefulSet")] })
+  const recorded = await RecordedSandbox.start({
+    kinds: [tracked("apps/v1.Deployment"), tracked("apps/v1.StatefulSet")],
+  })
   const { sandbox } = recorded
   try {
     await recorded.ready()
@@ -94,15 +96,21 @@ test("an object deleted and created again across a relist vanishes before its su
     const second = sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "2" } })
     sandbox.faults.forceExpired("configmaps", 1)
     await sandbox.faults.acceptConnections()
-    await until(async () => sandbox.faults.count("expired", "configmaps") >= 1, () => "the 410", 10_000)
+    await until(
+      async () => sandbox.faults.count("expired", "configmaps") >= 1,
+      () => "the 410",
+      10_000,
+    )
     await recorded.reached("v1.ConfigMap", BigInt(second.metadata.resourceVersion))
     const exported = await recorded.export()
     expect(exported.changes.map(({ action, uid }) => [action, uid])).toEqual([
       ["applied", first.metadata.uid],
       ["vanished", first.metadata.uid],
-      ["applied", second.metadata.uid]
+      ["applied", second.metadata.uid],
     ])
-    expect(exported.gaps).toMatchObject([{ gvk: "v1.ConfigMap", reason: "expired", fromVersion: first.metadata.resourceVersion }])
+    expect(exported.gaps).toMatchObject([
+      { gvk: "v1.ConfigMap", reason: "expired", fromVersion: first.metadata.resourceVersion },
+    ])
   } finally {
     await recorded.close()
   }

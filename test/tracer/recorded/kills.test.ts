@@ -1,19 +1,21 @@
 /** Each actor is killed again and again while 2,000 events a second arrive; the export must equal the server's ledger. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { RecordedSandbox, differences, ledgerOf, tracked, until } from "./recorded-sandbox.ts"
 import { workerEntry } from "../../../src/tracer/worker-entries.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const killsEach = 20
 
-test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats nothing (seed ${seed})`, { timeout: 90_000 }, async () => {
+test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
+  timeout: 90_000,
+}, async () => {
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
-    entry: (role) => (role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role))
+    entry: (role) => (role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role)),
   })
   const workload = new Workload(recorded.sandbox, kinds, seed)
   try {
@@ -58,8 +60,13 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
   }
 })
 
-test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, { timeout: 90_000 }, async () => {
-  const recorded = await RecordedSandbox.start({ kinds: kinds.map((gvk) => tracked(gvk)), sandbox: { historyLimit: 50 } })
+test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, {
+  timeout: 90_000,
+}, async () => {
+  const recorded = await RecordedSandbox.start({
+    kinds: kinds.map((gvk) => tracked(gvk)),
+    sandbox: { historyLimit: 50 },
+  })
   const workload = new Workload(recorded.sandbox, kinds, seed + 1)
   try {
     await recorded.ready()
@@ -78,15 +85,20 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
     for (const gvk of kinds) {
       const gaps = exported.gaps.filter((gap) => gap.gvk === gvk)
       const inGap = (version: string): boolean =>
-        gaps.some(({ fromVersion, toVersion }) => BigInt(version) > BigInt(fromVersion) && BigInt(version) <= BigInt(toVersion))
+        gaps.some(
+          ({ fromVersion, toVersion }) => BigInt(version) > BigInt(fromVersion) && BigInt(version) <= BigInt(toVersion),
+        )
       const ledger = ledgerOf(recorded.sandbox, gvk)
-      const outside = (changes: ReturnType<typeof ledgerOf>) => changes.filter(({ resourceVersion }) => !inGap(resourceVersion))
+      const outside = (changes: ReturnType<typeof ledgerOf>) =>
+        changes.filter(({ resourceVersion }) => !inGap(resourceVersion))
       const recordedChanges = exported.changes.filter((change) => change.gvk === gvk)
       // Outside of the gaps: everything, once, in order.
       expect(differences(outside(recordedChanges), outside(ledger), gvk)).toEqual({})
       // Inside: nothing that the server did not have, and no version twice.
       const known = new Set(ledger.map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`))
-      const inside = recordedChanges.filter(({ action }) => action !== "vanished").map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`)
+      const inside = recordedChanges
+        .filter(({ action }) => action !== "vanished")
+        .map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`)
       expect(inside.filter((version) => !known.has(version))).toEqual([])
       expect(new Set(inside).size).toBe(inside.length)
       // At the end both agree on what is alive.
@@ -101,11 +113,17 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
 
 /** Kills a life, be it still starting; between two lives there is nothing to kill. */
 const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
-  await until(async () => victim.thread !== undefined, () => "the next life", 10_000)
+  await until(
+    async () => victim.thread !== undefined,
+    () => "the next life",
+    10_000,
+  )
   await victim.kill()
 }
 
-const aliveAfter = (changes: ReadonlyArray<{ readonly uid: string; readonly action: string }>): ReadonlyArray<string> => {
+const aliveAfter = (
+  changes: ReadonlyArray<{ readonly uid: string; readonly action: string }>,
+): ReadonlyArray<string> => {
   const alive = new Set<string>()
   for (const { uid, action } of changes) {
     if (action === "applied") alive.add(uid)

@@ -1,7 +1,7 @@
 /** The whole recorder, as a process, ends by SIGKILL again and again; what it resumes with loses and repeats nothing. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -15,11 +15,16 @@ const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const kills = 10
 const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
-test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, { timeout: 90_000 }, async () => {
+test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
+  timeout: 90_000,
+}, async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-sigkill-"))
   const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
   const workload = new Workload(sandbox, kinds, seed)
-  writeFileSync(join(directory, "config.yml"), `trackedObjects:\n${kinds.map((kind) => `  ${kind}: {detect: all}\n`).join("")}`)
+  writeFileSync(
+    join(directory, "config.yml"),
+    `trackedObjects:\n${kinds.map((kind) => `  ${kind}: {detect: all}\n`).join("")}`,
+  )
   writeFileSync(join(directory, "kubeconfig"), kubeconfigOf(sandbox.url))
   let recorder = await startRecorder(directory)
   try {
@@ -38,10 +43,12 @@ test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and r
     await until(
       async () => {
         exported = await recorder.export()
-        return kinds.every((gvk) => exported.filter((change) => change.gvk === gvk).length >= (wanted.get(gvk)?.length ?? 0))
+        return kinds.every(
+          (gvk) => exported.filter((change) => change.gvk === gvk).length >= (wanted.get(gvk)?.length ?? 0),
+        )
       },
       () => `${exported.length} changes to become those of the ledger`,
-      30_000
+      30_000,
     )
     expect(exported.filter(({ action }) => !["applied", "deleted"].includes(action))).toEqual([])
     for (const gvk of kinds) expect(differences(exported, wanted.get(gvk) ?? [], gvk)).toEqual({})
@@ -66,8 +73,19 @@ interface RunningRecorder {
 const startRecorder = async (directory: string): Promise<RunningRecorder> => {
   const child = spawn(
     process.execPath,
-    [reel, "record", "--config", join(directory, "config.yml"), "--kubeconfig", join(directory, "kubeconfig"), "--data-dir", join(directory, "data"), "--port", "0"],
-    { stdio: ["ignore", "ignore", "pipe"] }
+    [
+      reel,
+      "record",
+      "--config",
+      join(directory, "config.yml"),
+      "--kubeconfig",
+      join(directory, "kubeconfig"),
+      "--data-dir",
+      join(directory, "data"),
+      "--port",
+      "0",
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
   )
   let log = ""
   const port = await new Promise<number>((resolve, reject) => {
@@ -81,7 +99,12 @@ const startRecorder = async (directory: string): Promise<RunningRecorder> => {
   const url = `http://127.0.0.1:${port}`
   return {
     process: child,
-    ready: () => until(async () => (await fetch(`${url}/readyz`)).status === 200, () => `readiness; the log says:\n${log}`, 20_000),
+    ready: () =>
+      until(
+        async () => (await fetch(`${url}/readyz`)).status === 200,
+        () => `readiness; the log says:\n${log}`,
+        20_000,
+      ),
     export: async () => {
       const answer = await fetch(`${url}/export`, {
         method: "POST",
@@ -90,13 +113,13 @@ const startRecorder = async (directory: string): Promise<RunningRecorder> => {
           end_ts: 4_000_000_000,
           export_path: "file:///all.ndjson",
           format: "ndjson",
-          filters: { excluded_namespaces: [], excluded_labels: [] }
-        })
+          filters: { excluded_namespaces: [], excluded_labels: [] },
+        }),
       })
       if (answer.status !== 200) throw new Error(`the export failed: ${await answer.text()}`)
       const lines = (await answer.text()).split("\n").filter((line) => line.includes('"action"'))
       return lines.map((line) => JSON.parse(line) as Change)
-    }
+    },
   }
 }
 
@@ -107,5 +130,5 @@ const kubeconfigOf = (server: string): string =>
     clusters: [{ name: "sandbox", cluster: { server } }],
     users: [{ name: "nobody", user: {} }],
     contexts: [{ name: "sandbox", context: { cluster: "sandbox", user: "nobody" } }],
-    "current-context": "sandbox"
+    "current-context": "sandbox",
   })

@@ -38,7 +38,7 @@ export interface ExportedRecording {
 export const untiring: RestartPolicy = {
   backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
   maximumCrashes: Number.POSITIVE_INFINITY,
-  windowMs: 600_000
+  windowMs: 600_000,
 }
 
 /** The protocol with short waits: a test's server recovers at once. */
@@ -47,7 +47,7 @@ export const impatient: WatchPolicy = {
   backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
   relistPauseMs: 20,
   absentPollMs: 50,
-  forbiddenRetryMs: 50
+  forbiddenRetryMs: 50,
 }
 
 export const tracked = (gvkText: string, detect: TrackedKind["detect"] = "all"): TrackedKind => ({
@@ -58,7 +58,7 @@ export const tracked = (gvkText: string, detect: TrackedKind["detect"] = "all"):
   skipOwned: false,
   keepManagedFields: true,
   detect,
-  ignore: []
+  ignore: [],
 })
 
 export interface RecordedSandboxOptions {
@@ -82,7 +82,7 @@ export class RecordedSandbox {
     recording: Recording,
     directory: string,
     notices: ReadonlyArray<RecordingNotice>,
-    scope: Scope.Closeable
+    scope: Scope.Closeable,
   ) {
     this.sandbox = sandbox
     this.recording = recording
@@ -110,8 +110,8 @@ export class RecordedSandbox {
         notify: (notice) => notices.push(notice),
         policy: options.policy ?? impatient,
         restart: options.restart ?? untiring,
-        entry: options.entry ?? workerEntry
-      }).pipe(Effect.provideService(Scope.Scope, scope))
+        entry: options.entry ?? workerEntry,
+      }).pipe(Effect.provideService(Scope.Scope, scope)),
     )
     return new RecordedSandbox(sandbox, recording, directory, notices, scope)
   }
@@ -127,11 +127,13 @@ export class RecordedSandbox {
   async reached(gvk: string, version: bigint, deadlineMs = 20_000): Promise<void> {
     await until(
       async () => {
-        const state = await Effect.runPromise(this.recording.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => undefined)))
+        const state = await Effect.runPromise(
+          this.recording.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => undefined)),
+        )
         return state !== undefined && state.resumeVersion !== "" && BigInt(state.resumeVersion) >= version
       },
       () => `${gvk} to be recorded up to version ${version}`,
-      deadlineMs
+      deadlineMs,
     )
   }
 
@@ -140,7 +142,7 @@ export class RecordedSandbox {
     await until(
       async () => this.recording.statuses.all().some((kind) => kind.gvk === gvk && kind.state === state),
       () => `${gvk} to be ${state}: ${this.recording.statuses.verboseReadiness()}`,
-      deadlineMs
+      deadlineMs,
     )
   }
 
@@ -148,7 +150,7 @@ export class RecordedSandbox {
     await until(
       async () => this.recording.statuses.isReady,
       () => `readiness: ${this.recording.statuses.verboseReadiness()}`,
-      10_000
+      10_000,
     )
   }
 
@@ -165,24 +167,30 @@ export class RecordedSandbox {
       excludedLabels: [],
       skipOwned: [],
       trackedObjects: Object.fromEntries(
-        this.recording.watchers.map(({ gvk }) => [gvk, { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }])
+        this.recording.watchers.map(({ gvk }) => [
+          gvk,
+          { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
+        ]),
       ),
-      incomplete: {}
+      incomplete: {},
     }
     await new Promise<void>((resolve, reject) => {
       const reader = {
         piece: async (data: Uint8Array) => {
           pieces.push(Buffer.from(data))
         },
-        end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error)))
+        end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
       }
       Effect.runPromise(this.recording.exports.start(order, reader)).catch(reject)
     })
-    const lines = Buffer.concat(pieces).toString().split("\n").filter((line) => line.includes('"action"'))
+    const lines = Buffer.concat(pieces)
+      .toString()
+      .split("\n")
+      .filter((line) => line.includes('"action"'))
     const parsed = lines.map((line) => JSON.parse(line) as { readonly action: string })
     return {
       changes: parsed.filter(({ action }) => action !== "gap") as unknown as ReadonlyArray<Change>,
-      gaps: parsed.filter(({ action }) => action === "gap") as unknown as ReadonlyArray<ExportedGap>
+      gaps: parsed.filter(({ action }) => action === "gap") as unknown as ReadonlyArray<ExportedGap>,
     }
   }
 
@@ -205,7 +213,7 @@ export const ledgerOf = (sandbox: Sandbox, gvk: string): ReadonlyArray<Change> =
     uid: entry.uid,
     resourceVersion: String(entry.resourceVersion),
     action: entry.action,
-    name: entry.name
+    name: entry.name,
   }))
 
 /** A short text per change, so that a failing comparison can be read. */
@@ -227,12 +235,16 @@ export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<
     counts: `${left.length} found, ${right.length} wanted, ${left.length - foundLines.size} found more than once`,
     missing: [missing.length, ...missing.slice(0, 8)],
     extra: [extra.length, ...extra.slice(0, 8)],
-    firstAtAnotherPlace: left.find((line, index) => line !== right[index])
+    firstAtAnotherPlace: left.find((line, index) => line !== right[index]),
   }
 }
 
 /** Polls a condition that another thread brings about. */
-export const until = async (condition: () => Promise<boolean>, what: () => string, deadlineMs: number): Promise<void> => {
+export const until = async (
+  condition: () => Promise<boolean>,
+  what: () => string,
+  deadlineMs: number,
+): Promise<void> => {
   const started = performance.now()
   while (!(await condition())) {
     if (performance.now() - started > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)

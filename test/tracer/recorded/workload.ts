@@ -49,7 +49,7 @@ export class Workload {
     this.#alive.add(key)
     this.#sandbox.put(gvk, {
       metadata: { namespace: "load", name, labels: { round: String(this.events) } },
-      spec: { value: this.events, text: "x".repeat(this.#below(500)) }
+      spec: { value: this.events, text: "x".repeat(this.#below(500)) },
     })
   }
 

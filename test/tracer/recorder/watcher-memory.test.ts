@@ -18,9 +18,9 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")
-    expect(ending).toMatchObject([{ gvk, reason: expect.stringContaining("ERR_WORKER_OUT_OF_MEMORY") }])
+    expect(ending).toMatchObject([{ gvk, reason: expect.stringContaining("JS heap out of memory") }])
     // Not "watching" while nobody was.
-    expect(states.at(-1)).toMatch(/^failing: its watcher ended and is started again: .*ERR_WORKER_OUT_OF_MEMORY/)
+    expect(states.at(-1)).toMatch(/^failing: its watcher ended and is started again: .*JS heap out of memory/)
     await recorded.caughtUp()
     await recorded.inState(gvk, "watching")
     const { changes, gaps } = await recorded.export()
