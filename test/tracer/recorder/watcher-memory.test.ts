@@ -12,6 +12,8 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
   })
   try {
     const states: string[] = []
+    // A list comes in the order of names; from here on the order is that of the ledger.
+    await recorded.inState(gvk, "watching")
     for (let number = 0; recorded.recording.watchers[0]?.watcher.restarts !== 1; number++) {
       recorded.sandbox.put(gvk, { metadata: { namespace: "shop", name: `object-${number}` } })
       states.push(...recorded.recording.statuses.all().map(({ state, detail }) => `${state}: ${detail}`))
