@@ -8,7 +8,8 @@ import { SourceMap, type SourceMapPayload } from "node:module"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** Functions shown of each thread. */
+/** Threads shown, the busiest first, and functions of each. */
+const shownThreads = 3
 const shown = 25
 
 interface Frame {
@@ -25,16 +26,17 @@ interface CpuProfile {
   readonly timeDeltas: ReadonlyArray<number>
 }
 
-/** A text for people; one paragraph per thread that was busy. */
+/** A text for people; one paragraph for each of the busiest threads. */
 export const summariseProfiles = async (directory: string): Promise<string> => {
   const files = (await readdir(directory)).filter((file) => file.endsWith(".cpuprofile"))
   const summaries = await Promise.all(
     files.map(async (file) => summarise(file, JSON.parse(await readFile(join(directory, file), "utf8")) as CpuProfile)),
   )
-  return [`profiles in ${directory}`, ...summaries].join("\n\n")
+  const busiest = summaries.toSorted((left, right) => right.busyMicros - left.busyMicros).slice(0, shownThreads)
+  return [`profiles in ${directory}`, ...busiest.map(({ text }) => text)].join("\n\n")
 }
 
-const summarise = (file: string, profile: CpuProfile): string => {
+const summarise = (file: string, profile: CpuProfile): { readonly busyMicros: number; readonly text: string } => {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const microsByPlace = new Map<string, number>()
   const microsByScript = new Map<string, number>()
@@ -53,7 +55,10 @@ const summarise = (file: string, profile: CpuProfile): string => {
     .toSorted(([, left], [, right]) => right - left)
     .slice(0, shown)
     .map(([place, micros]) => `${((micros / busy) * 100).toFixed(1).padStart(6)} %  ${place}`)
-  return [`${file}, mostly ${script}: busy ${(busy / 1e6).toFixed(2)} s`, ...lines].join("\n")
+  return {
+    busyMicros: busy,
+    text: [`${file}, mostly ${script}: busy ${(busy / 1e6).toFixed(2)} s`, ...lines].join("\n"),
+  }
 }
 
 const placeOf = ({ functionName, url, lineNumber, columnNumber }: Frame): string => {

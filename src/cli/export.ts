@@ -238,7 +238,7 @@ const report = (order: Order, summary: ExportSummary, terminal: Terminal): ExitC
   // No reason for exit code 3: every export of this recording in this format lacks them.
   if (summary.leftOut !== undefined)
     terminal.standardError.write(
-      `${syntax.name}: SimKube's format has no place for ${summary.leftOut}; --format ndjson has everything, or give them podSpecTemplatePaths\n`,
+      `${syntax.name}: SimKube's format has no place for ${summary.leftOut}; --format ndjson has everything\n`,
     )
   return summary.incomplete === undefined && summary.gaps === 0 ? exitCodes.ok : exitCodes.incomplete
 }

@@ -155,6 +155,18 @@ describe("time", () => {
     expect(bench.gaps()).toMatchObject([{ fromTime: complete, toTime: complete }])
   })
 
+  test("of a gap never begins before the last event, whatever the clock does", () => {
+    const bench = new SinkBench()
+    bench.clock.offsetMicros = 60_000_000
+    bench.applied(object("a", 1))
+    bench.sink.readDone()
+    bench.clock.offsetMicros = 0
+    bench.clock.advance(5)
+    bench.list("expired", "30", object("a", 1))
+    const [event] = bench.events()
+    expect(bench.gaps()).toMatchObject([{ fromVersion: "1", fromTime: event?.time, toTime: event?.time }])
+  })
+
   test("jumps of more than an hour between events fit", () => {
     const bench = new SinkBench()
     for (const [version, hours] of [0, 1, 2, 24, 9000].entries()) {

@@ -53,6 +53,8 @@ describe("rule 6", () => {
     await watched.caughtUp()
     expect(watched.notebook.events).toEqual([`applied ${change}`])
     expect(watched.session.statistics.relists).toBe(0)
+    // Its bookmark has said that the server is not behind us.
+    expect(watched.queries("list")).toEqual([])
   })
 
   test("rule 6: a successor that is refused leaves the old watch alone", async () => {

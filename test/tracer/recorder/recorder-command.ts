@@ -258,6 +258,14 @@ export interface RecordSettings {
 export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), "kubereel-recorder-"))
   readonly #processes: ReelProcess[] = []
+  /** A test that runs out of time never comes to close its workplace. */
+  readonly #killAll = (): void => {
+    for (const { child } of this.#processes) child.kill("SIGKILL")
+  }
+
+  constructor() {
+    process.once("exit", this.#killAll)
+  }
 
   path(name: string): string {
     return join(this.directory, name)
@@ -286,6 +294,7 @@ export class Workplace {
   }
 
   async close(): Promise<void> {
+    process.off("exit", this.#killAll)
     await Promise.all(this.#processes.map((each) => each.kill()))
     rmSync(this.directory, { recursive: true, force: true })
   }
