@@ -20,6 +20,13 @@ const frameBytes = 64 * 1024
 /** Bytes of a frame that says only how far the kind is complete. */
 const progressBytes = 4096
 
+/**
+ * Keeps room in every frame for its resume version, 20 digits and more. Without it a frame that events had filled to the brim
+ * could not carry one: a watcher killed right after it resumed before the frame and recorded all of its events again
+ * (the kill tests met that in one run of ten).
+ */
+const versionRoom = "0".repeat(64)
+
 /** Where frames go: the outbox of the `observations` mailbox. */
 export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
 
@@ -146,7 +153,7 @@ export class FrameWriter {
     this.#progressTimer?.cancel()
     this.#progressTimer = undefined
     if (this.#isOpen || this.#reached === undefined || String(this.#reached) === this.#completeVersion) return
-    this.#open(progressBytes)
+    this.#open(progressBytes + 3 * String(this.#reached).length)
     this.flush()
   }
 
@@ -155,13 +162,11 @@ export class FrameWriter {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
     if (!this.#isOpen) return this.progress()
-    if (this.#reached !== undefined) {
-      this.#completeVersion = String(this.#reached)
-      this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
-      this.#builder.completeThrough(this.#completeVersion)
-    }
+    const isSaid = this.#sayHowFar()
     this.#outlet.commit(this.#builder.finish())
     this.#isOpen = false
+    // Only an opaque version longer than the room kept for it: then it follows by itself.
+    if (!isSaid) this.progress()
   }
 
   /** Sends what is gathered and gives up all timers. */
@@ -173,6 +178,20 @@ export class FrameWriter {
   #open(minimumBytes: number): void {
     if (this.#isOpen) return
     this.#builder.begin(this.#outlet.reserve(minimumBytes), this.#epoch)
+    this.#builder.completeThrough(versionRoom)
     this.#isOpen = true
+  }
+
+  /** False if there was no room for it. While nothing is complete there is nothing to say. */
+  #sayHowFar(): boolean {
+    if (this.#reached === undefined) return this.#builder.completeThrough("")
+    const version = String(this.#reached)
+    if (!this.#builder.completeThrough(version)) {
+      this.#builder.completeThrough("")
+      return false
+    }
+    this.#completeVersion = version
+    this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
+    return true
   }
 }
