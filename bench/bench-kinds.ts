@@ -33,7 +33,7 @@ export const furtherKinds = (count: number): ReadonlyArray<BenchKind> =>
     kind: `Kind${index + 1}`,
     apiVersion: "bench.example.com/v1",
     plural: `kind${index + 1}s`,
-    lineBytes: 2900,
+    lineBytes: 3000,
   }))
 
 /** `/api/v1` or `/apis/<group>/<version>`. */

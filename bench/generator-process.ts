@@ -48,6 +48,11 @@ export class BenchCluster implements AsyncDisposable {
     return sent
   }
 
+  /** As `promise`, or rejects when the generator fails before that, so that nobody waits for what cannot come. */
+  during<Value>(promise: Promise<Value>): Promise<Value> {
+    return this.#process.during("the generator", promise)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#process[Symbol.asyncDispose]()
   }

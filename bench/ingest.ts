@@ -56,7 +56,7 @@ const measure = async (
   await using cluster = await BenchCluster.start()
   const kinds = name === "informer" ? [gvkOf(deployments)] : baseKinds.map(gvkOf)
   await using subject = await start(cluster, { kinds, profileDirectory })
-  await subject.listed(patienceMs)
+  await cluster.during(subject.listed(patienceMs))
   const warmUp = Math.ceil(changes / 10)
   await runChanges(cluster, subject, 0, warmUp, patienceMs)
   const looksBefore = subject.progress?.length ?? 0

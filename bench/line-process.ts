@@ -79,6 +79,17 @@ export class LineProcess implements AsyncDisposable {
     })
   }
 
+  /** As `promise`, or rejects when the process ends before that. */
+  async during<Value>(what: string, promise: Promise<Value>): Promise<Value> {
+    const end = Promise.withResolvers<never>()
+    const listener = (line: string | undefined): void => {
+      if (line === undefined) end.reject(this.error(`${what}: the process ended`))
+    }
+    if (this.#isOver) listener(undefined)
+    else this.#listeners.add(listener)
+    return Promise.race([promise, end.promise]).finally(() => this.#listeners.delete(listener))
+  }
+
   /** An error with the last lines of the process in its message. */
   error(reason: string): Error {
     return new Error([reason, ...this.#said.map((line) => `  | ${line}`)].join("\n"))

@@ -17,13 +17,23 @@ export interface Affixes {
   readonly after: string
 }
 
+/** By everything that is in them: pages of one list share theirs, since rendering costs more than sending. */
+const templatesByText = new Map<string, Array<ObjectTemplate>>()
+
+const templatesOf = (kind: BenchKind, affixes: Affixes): Array<ObjectTemplate> => {
+  const key = JSON.stringify([kind, affixes])
+  const templates = templatesByText.get(key) ?? []
+  templatesByText.set(key, templates)
+  return templates
+}
+
 /**
  * The objects `from` to `until` (not included). Every piece is the same memory, so the caller must have sent one before
  * it asks for the next.
  */
 export function* renderObjects(kind: BenchKind, from: number, until: number, affixes: Affixes): Generator<Buffer> {
   const { before, between, after } = affixes
-  const templates: Array<ObjectTemplate> = []
+  const templates = templatesOf(kind, affixes)
   const piece = Buffer.alloc(pieceBytes + kind.lineBytes * 2)
   let start = between.length
   let end = 0

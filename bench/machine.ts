@@ -1,5 +1,11 @@
 /** What a table was measured on, for the line above it. */
-import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os"
+import { availableParallelism, cpus, release, totalmem } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
+
+/** ms in which other people's work is looked for. */
+const lookMs = 1000
+/** Share of all CPUs that a quiet machine may use: clocks, logs, an idle cluster. */
+const quietShare = 0.1
 
 export interface Machine {
   readonly cpu: string
@@ -7,25 +13,38 @@ export interface Machine {
   readonly memoryGb: number
   readonly kernel: string
   readonly node: string
-  /** Processes that wanted a CPU in the minute before: other people's work. */
-  readonly load: number
+  /** Share of all CPUs that was used before anything was measured: other people's work. */
+  readonly busyShare: number
 }
 
-/** Ask before anything is measured. */
-export const thisMachine = (): Machine => {
-  const [first] = cpus()
+/** Takes a second. Ask before anything is measured. */
+export const thisMachine = async (): Promise<Machine> => {
+  const before = cpuTimes()
+  await sleep(lookMs)
+  const after = cpuTimes()
   return {
-    cpu: first === undefined ? "unknown CPU" : `${first.model.trim()}${first.speed > 0 ? ` ${first.speed} MHz` : ""}`,
+    cpu: cpus()[0]?.model.trim() ?? "unknown CPU",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1e9),
     kernel: release(),
     node: process.version,
-    load: loadavg()[0] ?? 0,
+    busyShare: 1 - (after.idle - before.idle) / (after.all - before.all),
   }
 }
 
-export const describeMachine = (machine: Machine): string => {
-  const { cpu, cores, memoryGb, kernel, node, load } = machine
-  const busy = load > cores / 4 ? `; BUSY before the start: load ${load.toFixed(1)}, figures are too high` : ""
+/** ms of all CPUs since the start of the machine. */
+const cpuTimes = (): { readonly idle: number; readonly all: number } => {
+  let idle = 0
+  let all = 0
+  for (const { times } of cpus()) {
+    idle += times.idle
+    all += times.user + times.nice + times.sys + times.idle + times.irq
+  }
+  return { idle, all }
+}
+
+export const describeMachine = ({ cpu, cores, memoryGb, kernel, node, busyShare }: Machine): string => {
+  const share = `${Math.round(busyShare * 100)} % of the CPUs were busy before the start`
+  const busy = busyShare > quietShare ? `; BUSY: ${share}, so figures are too high and ratios may be wrong` : ""
   return `${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}${busy}`
 }

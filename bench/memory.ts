@@ -48,7 +48,7 @@ const listOnce = async (
 ): Promise<ListMemory> => {
   await using cluster = await BenchCluster.start(options)
   await using subject = await start(cluster, { kinds, profileDirectory })
-  const measured = await listObjects(subject, isQuick ? 500 : settleMs)
+  const measured = await cluster.during(listObjects(subject, isQuick ? 500 : settleMs))
   const { cpuSeconds, settledBytes, peakBytes } = measured
   const megabytes = `${Math.round(settledBytes / megabyte)} MB, at most ${Math.round(peakBytes / megabyte)} MB`
   tell(`${what}: ${cpuSeconds.toFixed(1)} s CPU, ${megabytes}`)
@@ -209,7 +209,7 @@ const followOnce = async (
 ): Promise<ChangesMemory> => {
   await using cluster = await BenchCluster.start()
   await using subject = await start(cluster, { kinds: baseKinds.map(gvkOf), profileDirectory })
-  const followed = await followChanges(cluster, subject, changes)
+  const followed = await cluster.during(followChanges(cluster, subject, changes))
   const slopeText = `${((followed.growthBytesPerChange * 1_000_000) / megabyte).toFixed(1)} MB a million`
   tell(`${what}: ${changes} changes: at most ${Math.round(followed.peakBytes / megabyte)} MB, ${slopeText}`)
   return followed

@@ -103,7 +103,7 @@ if (process.platform !== "linux") fail("processes are measured through /proc, so
 
 const events = wholeNumber("events", values.events)
 const rounds = wholeNumber("rounds", values.rounds)
-const machine = thisMachine()
+const machine = await thisMachine()
 const profileDirectory = values.profile ? mkdtempSync(join(tmpdir(), "kubereel-profile-")) : undefined
 console.error(describeMachine(machine))
 const report = await scenario.run({

@@ -5,6 +5,7 @@
  * said here. Memory is O(live objects): an entry goes when its object dies, and a UID dies once.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { UidTable } from "./uid-table.ts"
 
 export interface LiveObject {
   /** The kind's own number for this UID, given once. */
@@ -21,7 +22,7 @@ export interface LiveObject {
 }
 
 export class LiveIndex {
-  readonly #byUid = new Map<string, LiveObject>()
+  readonly #byUid = new UidTable<LiveObject>()
   /** Among live objects of one kind a namespace/name is unique; needed to see a re-creation across a relist. */
   readonly #byName = new Map<string, LiveObject>()
   #nextNumber: number
@@ -35,8 +36,9 @@ export class LiveIndex {
     return this.#byUid.size
   }
 
-  get(uid: string): LiveObject | undefined {
-    return this.#byUid.get(uid)
+  /** The object whose UID stands at `bytes[start, end)`. */
+  get(bytes: Uint8Array, start: number, end: number): LiveObject | undefined {
+    return this.#byUid.get(bytes, start, end)
   }
 
   /** The live object of that name, whatever its UID. */

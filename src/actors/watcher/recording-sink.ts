@@ -117,16 +117,15 @@ export class RecordingSink implements WatchSink {
     end: number,
     scanned: ScannedObject,
   ): void {
-    const uid = bytes.toString("latin1", scanned.uidStart, scanned.uidEnd)
-    const known = this.#index.get(uid)
+    const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
     // Decided at first sight: an object that is recorded already and adopted later must still be seen to die.
     if (known === undefined && this.#isLeftOut(bytes, scanned)) this.statistics.leftOut++
     else if (action === deletedAction) {
-      const object = known ?? this.#meet(uid, version, bytes, scanned)
+      const object = known ?? this.#meet(version, bytes, scanned)
       this.#record(deletedAction, object, version, scanned, bytes, start, end)
       this.#index.remove(object)
     } else if (known === undefined) {
-      this.#record(appliedAction, this.#meet(uid, version, bytes, scanned), version, scanned, bytes, start, end)
+      this.#record(appliedAction, this.#meet(version, bytes, scanned), version, scanned, bytes, start, end)
     } else if (this.#isChange(known, version, scanned)) {
       this.#record(appliedAction, known, version, scanned, bytes, start, end)
     } else {
@@ -221,7 +220,8 @@ export class RecordingSink implements WatchSink {
   }
 
   /** Gives a UID that was never seen its number. */
-  #meet(uid: string, version: ResourceVersion | string, bytes: Buffer, scanned: ScannedObject): LiveObject {
+  #meet(version: ResourceVersion | string, bytes: Buffer, scanned: ScannedObject): LiveObject {
+    const uid = bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     const before = this.#index.named(namespace, name)

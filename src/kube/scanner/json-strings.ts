@@ -18,16 +18,13 @@ export const skipString = (view: DataView, position: number, end: number): numbe
   let at = position
   for (;;) {
     if (at > limit) return skipStringTail(view, at, end)
-    // Each term leaves the top bit of a byte set where that byte is a quote, a backslash or below 0x20. A borrow can
-    // only disturb bytes above a true match, and the lowest match is the one taken.
+    // Each term leaves the top bit of a byte set where it matches. Flipping bit 1 swaps quote and blank (0x22, 0x20) and
+    // keeps what is below 0x20 there, so one comparison finds quotes and control characters. A borrow can only disturb
+    // bytes above a true match, and the lowest match is the one taken.
     const word = view.getInt32(at, true)
-    const quotes = word ^ 0x22222222
+    const ends = word ^ 0x02020202
     const backslashes = word ^ 0x5c5c5c5c
-    const found =
-      (((quotes - 0x01010101) & ~quotes) |
-        ((backslashes - 0x01010101) & ~backslashes) |
-        ((word - 0x20202020) & ~word)) &
-      0x80808080
+    const found = (((ends - 0x21212121) & ~ends) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080
     if (found === 0) {
       at += 4
       continue
@@ -66,13 +63,9 @@ export const skipPlainString = (view: DataView, position: number, end: number): 
   let at = position
   while (at <= limit) {
     const word = view.getInt32(at, true)
-    const quotes = word ^ 0x22222222
+    const ends = word ^ 0x02020202
     const backslashes = word ^ 0x5c5c5c5c
-    const found =
-      (((quotes - 0x01010101) & ~quotes) |
-        ((backslashes - 0x01010101) & ~backslashes) |
-        ((word - 0x20202020) & ~word)) &
-      0x80808080
+    const found = (((ends - 0x21212121) & ~ends) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080
     if (found !== 0) {
       at += (31 - Math.clz32(found & -found)) >>> 3
       return view.getUint8(at) === QUOTE ? at + 1 : -1
