@@ -1,6 +1,6 @@
 /**
  * Runs one life of an actor in the current thread: boots the body, attaches links as they are made, answers control
- * calls, and stops in order (close the scope, drain the outboxes, say so).
+ * calls, and stops in order (close the scope, drain the outboxes that lead downstream, say so).
  *
  * The same code runs in a worker and, for tests of logic, in the test's own thread with its clock.
  */
@@ -33,7 +33,8 @@ export type HostCommand =
       readonly port: MessagePort
     }
   | { readonly type: "metrics" }
-  | { readonly type: "stop"; readonly drainMs: number }
+  /** `answers`: outboxes of upstream links. They carry answers to senders that stop first, so nobody is left to take those. */
+  | { readonly type: "stop"; readonly drainMs: number; readonly answers: ReadonlyArray<string> }
 
 /**
  * From the host to the supervisor. A crash is `refused` when the body failed with an error of its own at start (a directory in
@@ -111,7 +112,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
         this.#channel.post({ type: "metrics", metrics: this.#metrics() })
         return
       case "stop":
-        void this.#stop(command.drainMs)
+        void this.#stop(command.drainMs, command.answers)
         return
     }
   }
@@ -212,14 +213,14 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
     return { heapUsedBytes: heapUsed, externalBytes: external, outboxes, inboxes }
   }
 
-  async #stop(drainMs: number): Promise<void> {
+  async #stop(drainMs: number, answers: ReadonlyArray<string>): Promise<void> {
     this.#stopping = true
     this.#boot.abort()
     await this.#booted
     if (this.#ended) return
     const closed = await Effect.runPromiseExit(Scope.close(this.#scope, Exit.void))
     if (Exit.isFailure(closed)) return this.#crash(Cause.squash(closed.cause))
-    const drained = await this.#drain(drainMs)
+    const drained = await this.#drain(drainMs, answers)
     if (this.#ended) return
     this.#ended = true
     this.#closePorts()
@@ -227,12 +228,12 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
     this.#channel.end()
   }
 
-  /** True if every outbox was acknowledged within `drainMs`. */
-  #drain(drainMs: number): Promise<boolean> {
+  /** True if every outbox but those of `answers` was acknowledged within `drainMs`. */
+  #drain(drainMs: number, answers: ReadonlyArray<string>): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(drainMs, () => resolve(false))
-      const flushed = Promise.all([...this.#outboxes.values()].map((outbox) => outbox.flushed()))
-      flushed.then(() => {
+      const drained = [...this.#outboxes.values()].filter(({ mailbox }) => !answers.includes(mailbox))
+      Promise.all(drained.map((outbox) => outbox.flushed())).then(() => {
         timer.cancel()
         resolve(true)
       }, reject)

@@ -27,7 +27,7 @@ interface Link {
 
 /**
  * `downstream` links carry what must be drained: at shutdown the sender stops first. `upstream` links carry answers back
- * to a source and do not count for the order.
+ * to a source: they do not count for the order, and what is left in them is not waited for, because the source is gone.
  */
 export type LinkDirection = "downstream" | "upstream"
 
@@ -129,13 +129,18 @@ export class ActorSystem {
       const wave = ready.length > 0 ? ready : cycle.slice(-1)
       await Promise.all(
         wave.map(async (name) => {
-          const drained = await this.#actors.get(name)?.stop(this.#drainMs)
+          const drained = await this.#actors.get(name)?.stop(this.#drainMs, this.#answersOf(name))
           if (drained === false) undrained.push(name)
           left.delete(name)
         }),
       )
     }
     return undrained
+  }
+
+  /** Mailboxes through which `name` answers those that feed it. */
+  #answersOf(name: string): ReadonlyArray<string> {
+    return this.#links.flatMap((link) => (link.from === name && link.direction === "upstream" ? [link.mailbox] : []))
   }
 
   /** Those of `left` from which a frame can come to `name`, by any number of downstream links. */

@@ -163,10 +163,10 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
   }
 
   /**
-   * Stops in order; answers, when the thread has ended, whether every outbox was drained within `drainMs`. A stopped
-   * actor is not restarted.
+   * Stops in order; answers, when the thread has ended, whether every outbox but those of `answers` was drained within
+   * `drainMs`. A stopped actor is not restarted.
    */
-  async stop(drainMs: number): Promise<boolean> {
+  async stop(drainMs: number, answers: ReadonlyArray<string> = []): Promise<boolean> {
     if (this.#isOver()) return true
     this.#retry?.cancel()
     const thread = this.#thread
@@ -177,7 +177,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     const stopped = new Promise<boolean>((resolve) => this.#stopWaiters.push(resolve))
     if (this.#state !== "stopping") {
       this.#enter("stopping", "asked to")
-      thread.send({ type: "stop", drainMs })
+      thread.send({ type: "stop", drainMs, answers })
       // A body that does not close, or a thread in an endless loop, must not hold up the shutdown.
       const timer = this.#clock.after(drainMs + 2000, () => void thread.kill())
       void stopped.then(() => timer.cancel())

@@ -274,6 +274,28 @@ describe("stopping the system", () => {
     expect(sink.state).toBe("stopped")
   })
 
+  test("does not wait for what upstream links still carry: those it is for have stopped before", async () => {
+    const actors = new LocalActors()
+    const source = actors.spawn("source", sending(2))
+    const taken: Array<number> = []
+    const sink = actors.spawn("sink", (context) => {
+      const outbox = context.outbox("answers")
+      // One is with the source, which never takes it; the other one waits here.
+      outbox.send(Buffer.from([1]))
+      return taking(taken)(context).pipe(
+        Effect.tap(() => Effect.addFinalizer(() => Effect.sync(() => outbox.send(Buffer.from([2]))))),
+      )
+    })
+    actors.system.link("numbers", source, sink)
+    actors.system.link("answers", sink, source, "upstream")
+    await running(source, sink)
+    expect(await actors.system.stop()).toEqual([])
+    expect(taken).toEqual([1, 2])
+    // On a clock that stands still: no deadline was needed.
+    expect(actors.clock.monotonicMs()).toBe(0)
+    expect(actors.clock.pending).toBe(0)
+  })
+
   test("a receiver that crashes meanwhile is started again, so that its sender can hand over", async () => {
     const actors = new LocalActors(10_000)
     const taken: Array<number> = []

@@ -1,0 +1,50 @@
+/** The slow path reads keys as they are written, whatever this process has read before. */
+import { describe, expect, test } from "vitest"
+import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
+import { ObjectScanner } from "../../../src/kube/scanner/object-scanner.ts"
+import { scanObjectSlowly, scanWatchLineSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"
+import { WatchEventType, WatchLineScanner } from "../../../src/kube/scanner/watch-line.ts"
+
+const rules = compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] })
+
+const readLine = (text: string) => {
+  const scanner = new WatchLineScanner(rules)
+  const bytes = Buffer.from(text)
+  const scan = scanWatchLineSlowly(scanner, bytes, 0, bytes.length)
+  if (scan instanceof UnreadableError) throw scan
+  const { nameStart, nameEnd } = scanner.object
+  return { type: scanner.type, name: scan.bytes.toString("utf8", nameStart, nameEnd) }
+}
+const objectionTo = (text: string): string => {
+  const bytes = Buffer.from(text)
+  const scan = scanObjectSlowly(new ObjectScanner(rules), bytes, 0, bytes.length)
+  return scan instanceof UnreadableError ? scan.reason : "none"
+}
+/** A line with an object whose field `holder`, which any client may have written, has these members. */
+const holding = (members: string): string =>
+  `{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"holder":{${members}}}}`
+
+/**
+ * V8 takes a key for the one it has met at that place in an earlier object if the raw text begins with it and as many
+ * characters come out: `\u006f` for `object` written `\u006fbject`.
+ */
+describe("a key with escapes is not mistaken for a key with a backslash met before (nodejs/node#63785)", () => {
+  test("in a line", () => {
+    expect(readLine(holding(String.raw`"type":"x","\\u006f":1`)).name).toBe("a")
+    expect(readLine(String.raw`{"type":"DELETED","\u006fbject":{"metadata":{"name":"b"}}}`)).toEqual({
+      type: WatchEventType.deleted,
+      name: "b",
+    })
+  })
+
+  test("in an object", () => {
+    expect(readLine(holding(String.raw`"kind":"x","\\u006det":1`)).name).toBe("a")
+    expect(objectionTo(String.raw`{"kind":"Pod","\u006detadata":{"uid":1}}`)).toBe("metadata.uid is not a string")
+  })
+
+  test("by anybody who uses JSON.parse after it in this process", () => {
+    const text = String.raw`{"kind":"x","k\"":1}`
+    expect(readLine(holding(String.raw`"kind":"x","k\\":1`)).name).toBe("a")
+    expect(Object.keys(JSON.parse(text) as object)).toEqual(["kind", 'k"'])
+  })
+})
