@@ -14,3 +14,11 @@ export const storedStateMailbox = (watcher: string): string => `stored-state of 
 
 /** Exporter → whoever writes the export out: frames of `proto/export.proto`. */
 export const exportMailbox = "export-chunks"
+
+export const ownerResolverName = "owner-resolver"
+
+/** Store → owner-resolver: questions of `proto/owners.proto`. */
+export const ownerQuestionsMailbox = "owner-questions"
+
+/** Owner-resolver → store: answers of `proto/owners.proto`. */
+export const ownerAnswersMailbox = "owner-answers"

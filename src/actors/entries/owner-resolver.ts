@@ -1,0 +1,6 @@
+/** Worker entry point of the owner-resolver. */
+import { runInWorker } from "../../runtime/worker.ts"
+import { ownerResolverBody } from "../owner-resolver/body.ts"
+import { ownerResolverDefinition } from "../owner-resolver/definition.ts"
+
+runInWorker(ownerResolverDefinition, ownerResolverBody)

@@ -1,0 +1,129 @@
+/**
+ * The owner-resolver: answers who owns what the recording does not say, by metadata-only GETs in a thread of its own.
+ *
+ * Ingest never waits for it: the store sends questions one way and takes answers the other, and drops questions rather than
+ * hold anything up while this actor lags or is down. A new life reads the database and asks what is still open.
+ */
+import * as Effect from "effect/Effect"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { HttpClient } from "../../kube/http/http-client.ts"
+import type { ActorBody } from "../../runtime/actor.ts"
+import type { Timer } from "../../runtime/clock.ts"
+import { ownerAnswersMailbox, ownerQuestionsMailbox } from "../names.ts"
+import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
+import { FailureAlarms } from "./alarms.ts"
+import {
+  maximumNamed,
+  type OwnerResolverConfig,
+  type OwnerResolverControl,
+  type OwnerResolverReport,
+} from "./definition.ts"
+import { openOwnershipGraph } from "./graph.ts"
+import { OwnerLookUp } from "./look-up.ts"
+import { OwnerResolver } from "./resolver.ts"
+
+/** ms that an answer may wait for company on its way to the store. */
+const answerDelayMs = 20
+/** ms for one answer of the API server: a single object's metadata takes milliseconds, a loaded server a second. */
+const lookUpDeadlineMs = 15_000
+
+export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverControl, OwnerResolverReport> = (context) =>
+  Effect.gen(function* () {
+    const { clock, config } = context
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => new HttpClient(config.endpoint, { userAgent: config.userAgent })),
+      (open) => Effect.sync(() => open.close()),
+    )
+    const graph = yield* Effect.acquireRelease(
+      Effect.sync(() => openOwnershipGraph(config.directory)),
+      (open) => Effect.sync(() => open.close()),
+    )
+    const outbox = context.outbox(ownerAnswersMailbox)
+    const alarms = new FailureAlarms()
+    const lookUp = new OwnerLookUp(client, lookUpDeadlineMs, clock)
+    let gathered: Array<OwnerAnswer> = []
+    let timer: Timer | undefined
+    const sendAnswers = (): void => {
+      timer?.cancel()
+      timer = undefined
+      if (gathered.length > 0) outbox.send(encodeOwnerAnswers(gathered))
+      gathered = []
+    }
+
+    const resolver = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          new OwnerResolver({
+            graph,
+            ask: (question) => lookUp.ask(question),
+            recordedKinds: new Set(config.recordedKinds),
+            clock,
+            random: Math.random,
+            limits: config.limits,
+            listener: {
+              answered: (answer) => {
+                alarms.answered(answer)
+                gathered.push(answer)
+                timer ??= clock.after(answerDelayMs, sendAnswers)
+              },
+              failed: (question, failure) => {
+                if (failure.code === 401) context.report({ type: "unauthorized" })
+                const detail = alarms.failed(question, failure)
+                if (detail !== undefined) context.report({ type: "alarm", detail })
+              },
+            },
+          }),
+      ),
+      (running) =>
+        Effect.sync(() => {
+          running.close()
+          sendAnswers()
+        }),
+    )
+
+    const inbox = context.inbox(ownerQuestionsMailbox, {
+      // Questions do not outlive a life: the database has them.
+      attached: () => undefined,
+      frame: (sender, frame) => {
+        const { questions, rescan } = decodeOwnerQuestions(frame.payload)
+        for (const question of questions) resolver.consider(question)
+        if (rescan) resolver.rescan()
+        inbox.acknowledge(sender, frame.incarnation, frame.number)
+      },
+    })
+    resolver.rescan()
+
+    return {
+      credentials: (endpoint) =>
+        Effect.sync(() => {
+          client.updateEndpoint(endpoint as ApiEndpoint)
+          resolver.retryNow()
+        }),
+      settle: ({ deadlineMs }) =>
+        Effect.promise(async () => {
+          const until = clock.monotonicMs() + deadlineMs
+          const open = await resolver.settle(deadlineMs)
+          sendAnswers()
+          await committed(outbox.flushed(), Math.max(0, until - clock.monotonicMs()), (ms, action) =>
+            clock.after(ms, action),
+          )
+          const first = open.slice(0, maximumNamed).map(({ gvk, namespace, name }) => ({ gvk, namespace, name }))
+          return { unknown: open.length, first }
+        }),
+      statistics: () => Effect.sync(() => resolver.statistics),
+    }
+  })
+
+/** Waits for the acknowledgement of what was learnt, but no longer than is left. */
+const committed = (
+  flushed: Promise<void>,
+  leftMs: number,
+  after: (ms: number, action: () => void) => Timer,
+): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = after(leftMs, resolve)
+    void flushed.then(() => {
+      timer.cancel()
+      resolve()
+    })
+  })

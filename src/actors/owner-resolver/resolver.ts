@@ -1,0 +1,155 @@
+/**
+ * Follows ownership upwards: whatever owner the recording does not know is asked for, and so are that owner's owners.
+ *
+ * What is known stands in the database; here is only what was seen lately. Nothing waits for this: questions come and answers
+ * go as messages, and an export that needs them says how long it waits ({@link OwnerResolver.settle}). Under overload,
+ * questions beyond the queue's bound are left out and found again in the database once it has room.
+ */
+import type { Clock } from "../../runtime/clock.ts"
+import type { OwnerAnswer, OwnerQuestion } from "../owner-messages.ts"
+import { apiVersionGvk, type OwnerReference, parseOwnerReferences } from "../owner-references.ts"
+import type { LookUpOutcome } from "./look-up.ts"
+import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
+import { Remembered } from "./remembered.ts"
+
+/** One object's owners as the recording has them. */
+export interface RecordedOwners {
+  readonly namespace: string
+  /** JSON array; the empty string when it has none. */
+  readonly ownerReferences: string
+  /** The API server said that there is no such object any more. */
+  readonly isGone: boolean
+}
+
+/** The ownership graph in the database. */
+export interface OwnershipGraph {
+  ownersOf(uid: string): RecordedOwners | undefined
+  /** Of every object that has owners. */
+  all(): Iterable<RecordedOwners>
+}
+
+export interface ResolverListener {
+  answered(answer: OwnerAnswer): void
+  failed(question: OwnerQuestion, failure: LookUpFailure): void
+}
+
+export interface ResolverOptions {
+  readonly graph: OwnershipGraph
+  readonly ask: (question: OwnerQuestion) => Promise<LookUpOutcome>
+  /** Kinds all of whose objects are recorded: the recording itself says, or will say, who owns those. */
+  readonly recordedKinds: ReadonlySet<string>
+  readonly clock: Clock
+  readonly random: () => number
+  readonly limits: LookUpLimits
+  readonly listener: ResolverListener
+}
+
+/** ms for which an owner that is known is not looked at again: an adoption of it is seen after that at the latest. */
+const knownForMs = 10 * 60_000
+/** ms for which an owner that is gone is not asked for again. A UID does not come back; a wrong answer may be corrected. */
+const goneForMs = 60_000
+/** UIDs remembered, some 100 bytes each. */
+const maximumRemembered = 50_000
+
+export class OwnerResolver {
+  readonly #options: ResolverOptions
+  readonly #queue: LookUpQueue
+  readonly #remembered: Remembered
+  /** Questions were left out for want of room. */
+  #hasLeftOut = false
+  readonly #waiters = new Set<() => void>()
+
+  constructor(options: ResolverOptions) {
+    this.#options = options
+    this.#remembered = new Remembered(maximumRemembered, () => options.clock.monotonicMs())
+    this.#queue = new LookUpQueue(options.ask, options.clock, options.random, options.limits, {
+      answered: (question, answer) => this.#answered(question, answer),
+      failed: (question, failure) => options.listener.failed(question, failure),
+    })
+  }
+
+  get statistics() {
+    const { pending, running, requests, failures } = this.#queue
+    return { pending, running, requests, failures, remembered: this.#remembered.size }
+  }
+
+  /** Somebody has met this owner. */
+  consider(question: OwnerQuestion): void {
+    const { graph, recordedKinds } = this.#options
+    const ahead = [question]
+    for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+      const { uid, gvk } = next
+      if (recordedKinds.has(gvk) || this.#remembered.has(uid) || this.#queue.isPending(uid)) continue
+      const known = graph.ownersOf(uid)
+      if (known === undefined || known.isGone) {
+        if (!this.#queue.add(next)) this.#hasLeftOut = true
+        continue
+      }
+      this.#remembered.add(uid, knownForMs)
+      ahead.push(...questionsOf(known.ownerReferences, known.namespace))
+    }
+  }
+
+  /** Considers every owner in the database: at the start, and after questions were lost. */
+  rescan(): void {
+    this.#hasLeftOut = false
+    for (const { ownerReferences, namespace } of this.#options.graph.all()) {
+      for (const question of questionsOf(ownerReferences, namespace)) this.consider(question)
+      if (this.#hasLeftOut) return
+    }
+  }
+
+  /** What waits after failures is tried now. */
+  retryNow(): void {
+    this.#queue.retryNow()
+  }
+
+  /** Resolves when every owner met so far is known or gone, or after `deadlineMs`; answers the questions that are open then. */
+  async settle(deadlineMs: number): Promise<ReadonlyArray<OwnerQuestion>> {
+    this.rescan()
+    this.#queue.retryNow()
+    if (this.#queue.pending > 0) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          timer.cancel()
+          this.#waiters.delete(done)
+          resolve()
+        }
+        const timer = this.#options.clock.after(deadlineMs, done)
+        this.#waiters.add(done)
+      })
+    }
+    return [...this.#queue.questions()]
+  }
+
+  close(): void {
+    this.#queue.close()
+    for (const done of [...this.#waiters]) done()
+  }
+
+  #answered(question: OwnerQuestion, answer: Answer): void {
+    const { uid } = question
+    const ownerReferences = answer.tag === "found" ? answer.ownerReferences : noBytes
+    this.#remembered.add(uid, answer.tag === "found" ? knownForMs : goneForMs)
+    this.#options.listener.answered({
+      ...question,
+      namespace: answer.namespace,
+      ownerReferences,
+      found: answer.tag === "found",
+    })
+    for (const owner of questionsOf(Buffer.from(ownerReferences).toString("utf8"), answer.namespace))
+      this.consider(owner)
+    if (this.#hasLeftOut && this.#queue.pending < this.#options.limits.maximumPending / 2) this.rescan()
+    if (this.#queue.pending === 0) for (const done of [...this.#waiters]) done()
+  }
+}
+
+const noBytes = new Uint8Array(0)
+
+const questionsOf = (ownerReferences: string, namespace: string): ReadonlyArray<OwnerQuestion> =>
+  parseOwnerReferences(ownerReferences).map((reference: OwnerReference) => ({
+    uid: reference.uid,
+    gvk: apiVersionGvk(reference),
+    namespace,
+    name: reference.name,
+  }))

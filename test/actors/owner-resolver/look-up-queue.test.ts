@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest"
+import type { OwnerQuestion } from "../../../src/actors/owner-messages.ts"
+import type { LookUpOutcome } from "../../../src/actors/owner-resolver/look-up.ts"
+import {
+  defaultLookUpLimits,
+  type LookUpLimits,
+  LookUpQueue,
+} from "../../../src/actors/owner-resolver/look-up-queue.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+
+const question = (number: number, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => ({
+  uid: `uid-${number}`,
+  gvk,
+  namespace: "shop",
+  name: `rs-${number}`,
+})
+
+const found: LookUpOutcome = { tag: "found", namespace: "shop", ownerReferences: new Uint8Array(0) }
+const failure = (given: Partial<Extract<LookUpOutcome, { tag: "failed" }>> = {}): LookUpOutcome => ({
+  tag: "failed",
+  reach: "question",
+  detail: "no",
+  code: 500,
+  retryAfterMs: undefined,
+  ...given,
+})
+
+/** A queue whose requests are answered by hand. */
+class Bench {
+  readonly clock = new ManualClock()
+  readonly asked: Array<{
+    readonly question: OwnerQuestion
+    readonly answer: (outcome: LookUpOutcome) => Promise<void>
+  }> = []
+  readonly answered: Array<string> = []
+  readonly failed: Array<string> = []
+  readonly queue: LookUpQueue
+
+  constructor(limits: Partial<LookUpLimits> = {}) {
+    this.queue = new LookUpQueue(
+      (asked) => {
+        const { promise, resolve } = Promise.withResolvers<LookUpOutcome>()
+        this.asked.push({
+          question: asked,
+          answer: async (outcome) => {
+            resolve(outcome)
+            await promise
+            await Promise.resolve()
+          },
+        })
+        return promise
+      },
+      this.clock,
+      () => 1,
+      { ...defaultLookUpLimits, ...limits },
+      {
+        answered: ({ uid }) => this.answered.push(uid),
+        failed: ({ uid }) => this.failed.push(uid),
+      },
+    )
+  }
+
+  /** What is being asked and has no answer. */
+  get askedUids(): ReadonlyArray<string> {
+    return this.asked.map((asked) => asked.question.uid)
+  }
+}
+
+describe("the queue of look-ups", () => {
+  test("asks about one UID once, however often it is met meanwhile", async () => {
+    const bench = new Bench()
+    for (let times = 0; times < 5; times++) expect(bench.queue.add(question(1))).toBe(true)
+    expect(bench.askedUids).toEqual(["uid-1"])
+    await bench.asked[0]?.answer(found)
+    expect(bench.answered).toEqual(["uid-1"])
+    expect(bench.queue.pending).toBe(0)
+  })
+
+  test("asks at most as many at once as it may, and goes on with each answer", async () => {
+    const bench = new Bench({ concurrency: 3 })
+    for (let number = 0; number < 10; number++) bench.queue.add(question(number))
+    expect(bench.askedUids).toHaveLength(3)
+    await bench.asked[1]?.answer(found)
+    expect(bench.askedUids).toEqual(["uid-0", "uid-1", "uid-2", "uid-3"])
+    expect(bench.queue).toMatchObject({ pending: 9, running: 3 })
+  })
+
+  test("keeps to its rate once the burst is used up", async () => {
+    const bench = new Bench({ concurrency: 1000, perSecond: 10, burst: 5 })
+    for (let number = 0; number < 50; number++) bench.queue.add(question(number))
+    expect(bench.askedUids).toHaveLength(5)
+    bench.clock.advance(1000)
+    expect(bench.askedUids).toHaveLength(15)
+    bench.clock.advance(500)
+    expect(bench.askedUids).toHaveLength(20)
+  })
+
+  test("asks a failed question again, later each time, and never takes the failure for an answer", async () => {
+    const bench = new Bench({ firstBackOffMs: 1000, longestBackOffMs: 3000 })
+    bench.queue.add(question(1))
+    for (const [tries, waitMs] of [1000, 2000, 3000, 3000].entries()) {
+      await bench.asked[tries]?.answer(failure())
+      expect(bench.queue.pending).toBe(1)
+      bench.clock.advance(waitMs - 250)
+      expect(bench.asked).toHaveLength(tries + 1)
+      bench.clock.advance(500)
+      expect(bench.asked).toHaveLength(tries + 2)
+    }
+    await bench.asked[4]?.answer(found)
+    expect(bench.answered).toEqual(["uid-1"])
+    expect(bench.failed).toHaveLength(4)
+  })
+
+  test("holds everything back for as long as a server asks for with Retry-After", async () => {
+    const bench = new Bench({ concurrency: 1 })
+    bench.queue.add(question(1))
+    bench.queue.add(question(2))
+    await bench.asked[0]?.answer(failure({ reach: "server", code: 429, retryAfterMs: 30_000 }))
+    bench.queue.retryNow()
+    bench.clock.advance(29_000)
+    expect(bench.asked).toHaveLength(1)
+    bench.clock.advance(1500)
+    expect(bench.askedUids).toEqual(["uid-1", "uid-2"])
+  })
+
+  test("does not ask a thousand times about a kind that is forbidden, and goes on with the others", async () => {
+    const bench = new Bench({ concurrency: 1, firstBackOffMs: 10_000 })
+    for (let number = 0; number < 1000; number++) bench.queue.add(question(number))
+    bench.queue.add(question(5000, "batch/v1.Job"))
+    await bench.asked[0]?.answer(failure({ reach: "kind", code: 403 }))
+    expect(bench.askedUids).toEqual(["uid-0", "uid-5000"])
+  })
+
+  test("tries at once what waits after a failure when somebody needs it or has new credentials", async () => {
+    const bench = new Bench()
+    bench.queue.add(question(1))
+    await bench.asked[0]?.answer(failure({ reach: "kind", code: 403 }))
+    bench.queue.retryNow()
+    expect(bench.askedUids).toEqual(["uid-1", "uid-1"])
+  })
+
+  test("refuses a question when it is full, and says so", () => {
+    const bench = new Bench({ maximumPending: 3 })
+    expect([1, 2, 3, 4, 3].map((number) => bench.queue.add(question(number)))).toEqual([true, true, true, false, true])
+  })
+
+  test("holds no timer when nothing waits, and none after it is closed", async () => {
+    const bench = new Bench()
+    bench.queue.add(question(1))
+    await bench.asked[0]?.answer(found)
+    bench.clock.advance(1000)
+    expect(bench.clock.pending).toBe(0)
+    bench.queue.add(question(2))
+    await bench.asked[1]?.answer(failure())
+    bench.queue.close()
+    expect(bench.clock.pending).toBe(0)
+  })
+})

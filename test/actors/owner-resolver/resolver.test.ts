@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest"
+import type { OwnerAnswer, OwnerQuestion } from "../../../src/actors/owner-messages.ts"
+import type { LookUpOutcome } from "../../../src/actors/owner-resolver/look-up.ts"
+import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
+import { OwnerResolver, type RecordedOwners } from "../../../src/actors/owner-resolver/resolver.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+
+const reference = (kind: string, uid: string, apiVersion = "apps/v1") => ({ apiVersion, kind, name: `name of ${uid}`, uid })
+const referencing = (...references: ReadonlyArray<ReturnType<typeof reference>>): string => JSON.stringify(references)
+
+const questionOf = (uid: string, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => ({
+  uid,
+  gvk,
+  namespace: "shop",
+  name: `name of ${uid}`,
+})
+
+interface BenchOptions {
+  /** What the database holds. */
+  readonly graph?: Readonly<Record<string, Partial<RecordedOwners>>>
+  /** What the API server answers; nothing for what is not here. */
+  readonly server?: Readonly<Record<string, LookUpOutcome>>
+  readonly recordedKinds?: ReadonlyArray<string>
+  readonly maximumPending?: number
+}
+
+const bench = ({ graph = {}, server = {}, recordedKinds = [], maximumPending = 100 }: BenchOptions) => {
+  const clock = new ManualClock()
+  const asked: Array<string> = []
+  const answers: Array<OwnerAnswer> = []
+  const edge = (given: Partial<RecordedOwners>): RecordedOwners => ({
+    namespace: "shop",
+    ownerReferences: "",
+    isGone: false,
+    ...given,
+  })
+  const resolver = new OwnerResolver({
+    graph: {
+      ownersOf: (uid) => (graph[uid] === undefined ? undefined : edge(graph[uid])),
+      all: () => Object.values(graph).map(edge),
+    },
+    ask: ({ uid }) => {
+      asked.push(uid)
+      const outcome = server[uid]
+      return outcome === undefined ? new Promise(() => undefined) : Promise.resolve(outcome)
+    },
+    recordedKinds: new Set(recordedKinds),
+    clock,
+    random: () => 0.5,
+    limits: { ...defaultLookUpLimits, maximumPending },
+    listener: { answered: (answer) => answers.push(answer), failed: () => undefined },
+  })
+  return { clock, asked, answers, resolver }
+}
+
+const found = (ownerReferences = "", namespace = "shop"): LookUpOutcome => ({
+  tag: "found",
+  namespace,
+  ownerReferences: Buffer.from(ownerReferences),
+})
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe("the owner-resolver", () => {
+  test("follows owners upwards until one has none", async () => {
+    const { resolver, asked, answers } = bench({
+      server: {
+        rs: found(referencing(reference("Deployment", "web"))),
+        web: found(referencing(reference("App", "app", "example.com/v1"))),
+        app: found("", ""),
+      },
+    })
+    resolver.consider(questionOf("rs"))
+    await settled()
+    expect(asked).toEqual(["rs", "web", "app"])
+    expect(answers.map(({ uid, gvk, namespace, found: isFound }) => [uid, gvk, namespace, isFound])).toEqual([
+      ["rs", "apps/v1.ReplicaSet", "shop", true],
+      ["web", "apps/v1.Deployment", "shop", true],
+      ["app", "example.com/v1.App", "", true],
+    ])
+  })
+
+  test("never asks about a kind that is recorded whole", () => {
+    const { resolver, asked } = bench({ recordedKinds: ["apps/v1.ReplicaSet"] })
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual([])
+  })
+
+  test("asks only for what the database lacks, also above what it has", () => {
+    const { resolver, asked } = bench({
+      graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) } },
+    })
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual(["web"])
+  })
+
+  test("remembers that an owner is gone for a while, then asks again", async () => {
+    const { resolver, asked, answers, clock } = bench({ server: { rs: { tag: "gone", namespace: "shop" } } })
+    resolver.consider(questionOf("rs"))
+    await settled()
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual(["rs"])
+    expect(answers).toMatchObject([{ uid: "rs", found: false }])
+    clock.advance(61_000)
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual(["rs", "rs"])
+  })
+
+  test("asks again after a while about an owner that was found, so that an adoption is seen", async () => {
+    const { resolver, asked, clock } = bench({ server: { rs: found() } })
+    resolver.consider(questionOf("rs"))
+    await settled()
+    clock.advance(9 * 60_000)
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual(["rs"])
+    clock.advance(2 * 60_000)
+    resolver.consider(questionOf("rs"))
+    expect(asked).toEqual(["rs", "rs"])
+  })
+
+  test("goes round no circle of owners", async () => {
+    const { resolver, asked } = bench({
+      server: { a: found(referencing(reference("X", "b"))), b: found(referencing(reference("X", "a"))) },
+    })
+    resolver.consider(questionOf("a"))
+    await settled()
+    expect(asked).toEqual(["a", "b"])
+    const inDatabase = bench({
+      graph: {
+        a: { ownerReferences: referencing(reference("X", "b")) },
+        b: { ownerReferences: referencing(reference("X", "a")) },
+      },
+    })
+    inDatabase.resolver.consider(questionOf("a"))
+    expect(inDatabase.asked).toEqual([])
+  })
+
+  test("finds again in the database what it had no room for", async () => {
+    const uids = Array.from({ length: 10 }, (_, index) => `rs-${index}`)
+    const graph = Object.fromEntries(
+      uids.map((uid) => [`pod of ${uid}`, { ownerReferences: referencing(reference("ReplicaSet", uid)) }]),
+    )
+    const { resolver, asked } = bench({
+      graph,
+      server: Object.fromEntries(uids.map((uid) => [uid, found()])),
+      maximumPending: 4,
+    })
+    resolver.rescan()
+    await settled()
+    expect(new Set(asked)).toEqual(new Set(uids))
+    expect(asked).toHaveLength(10)
+  })
+
+  test("settles at once when nothing is open, else when it is answered, and names what is open at the deadline", async () => {
+    const { resolver, clock } = bench({ server: { rs: found() } })
+    expect(await resolver.settle(1000)).toEqual([])
+    resolver.consider(questionOf("rs"))
+    expect(await resolver.settle(1000)).toEqual([])
+    resolver.consider(questionOf("silent"))
+    const settling = resolver.settle(1000)
+    clock.advance(1000)
+    expect((await settling).map(({ uid }) => uid)).toEqual(["silent"])
+    expect(clock.pending).toBe(0)
+  })
+
+  test("whoever waits is released when it is closed", async () => {
+    const { resolver } = bench({})
+    resolver.consider(questionOf("silent"))
+    const settling = resolver.settle(1000)
+    resolver.close()
+    expect(await settling).toEqual([])
+  })
+})
