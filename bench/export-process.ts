@@ -68,6 +68,9 @@ const exportOnce = async (): Promise<ExportCost> => {
       excludedNamespaces: [],
       excludedLabels: [],
       skipOwned: [],
+      excludeOwned: true,
+      excludeDaemonSetOwned: true,
+      recordedKinds: [],
       trackedObjects: { [gvk]: {} },
       incomplete: {},
     } as const

@@ -1,11 +1,12 @@
 /**
  * Bundles what runs into dist/: the command, one file per worker, the toy workers of the tests, and the modules that
- * package.json exports.
+ * package.json exports; and puts the OpenAPI documents, which modules of src/sandbox read at runtime, beside them.
  *
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
  *   test/runtime/workers/NAME.ts  dist/test-workers/NAME.js   actors that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
+ *   src/sandbox/schema/data/    dist/openapi/                 copied as they are
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
  * one step, so a process that starts meanwhile loads the old or the new one whole, also when several builds run at once;
@@ -109,6 +110,7 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
     }),
   )
 
+  await copyDocuments(root, dist)
   await removeStrangers(dist, targets)
   const stamp: Stamp = { toolchain, inputs }
   if (built.length + failed.length > 0) await replace(join(dist, "build.json"), JSON.stringify(stamp))
@@ -205,10 +207,26 @@ const minification = (target: Target): NonNullable<OutputOptions["minify"]> => {
 }
 
 /** Writes beside the file and renames, because a worker may be loading it. */
-const replace = async (file: string, text: string): Promise<void> => {
+const replace = async (file: string, text: string | Uint8Array): Promise<void> => {
   const fresh = `${file}.${randomUUID()}`
   await writeFile(fresh, text)
   await rename(fresh, file)
+}
+
+/** Copies the OpenAPI documents; files with the same content are left alone, those without a source are removed. */
+const copyDocuments = async (root: string, dist: string): Promise<void> => {
+  const source = join(root, "src", "sandbox", "schema", "data")
+  const target = join(dist, "openapi")
+  const names = await readdir(source).catch(absentAs<string[]>([]))
+  if (names.length > 0) await mkdir(target, { recursive: true })
+  for (const name of names) {
+    if ((await contentHash(join(source, name))) === (await contentHash(join(target, name)))) continue
+    await replace(join(target, name), await readFile(join(source, name)))
+  }
+  const copied = await readdir(target).catch(absentAs<string[]>([]))
+  // Not what another build is just writing: that has a random suffix.
+  const strangers = copied.filter((name) => /\.(?:json|zst)$/.test(name) && !names.includes(name))
+  for (const name of strangers) await rm(join(target, name), { force: true })
 }
 
 /** A worker whose source is gone must not go on being found. */

@@ -4,6 +4,7 @@
  */
 import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../kube/resource-version.ts"
+import { PodColumns, writePods } from "./stored-pods.ts"
 
 /** Where a kind's recording ends. */
 export interface KindResumePoint {
@@ -29,7 +30,34 @@ export interface StoredObject {
   readonly fingerprintHigh: number
 }
 
-export interface StoredState extends KindResumePoint {
+/** A pod that has run and exists. Start and end are whole seconds since the Unix epoch. */
+export interface StoredPod {
+  readonly number: number
+  readonly uid: string
+  readonly start: number
+  /** `undefined` while it runs. */
+  readonly end: number | undefined
+  /** Whether it was ever seen with an owner. */
+  readonly owned: boolean
+}
+
+/** Where the recording of pod lifecycles ends, whichever watcher recorded them. */
+export interface LivesResumePoint {
+  /** The empty string when they were never complete. */
+  readonly resumeVersion: string
+  readonly epoch: number
+  /** µs since the Unix epoch; 0 for never. */
+  readonly completeTime: number
+}
+
+/** What a watcher needs to go on following pods. */
+export interface StoredPods {
+  readonly lives: LivesResumePoint
+  readonly nextPodNumber: number
+  readonly pods: ReadonlyArray<StoredPod>
+}
+
+export interface StoredState extends KindResumePoint, StoredPods {
   readonly objects: ReadonlyArray<StoredObject>
   /** True on the last frame of the run. */
   readonly last: boolean
@@ -64,6 +92,7 @@ export const encodeStoredState = (state: StoredState): Uint8Array => {
   writer.uint32(tag(8, 2)).bytes(new Uint8Array(versions.buffer))
   writer.uint32(tag(9, 2)).bytes(new Uint8Array(fingerprints.buffer))
   writer.uint32(tag(14, 0)).bool(state.last)
+  writePods(writer, state)
   writer.uint32(tag(15, 0)).uint32(state.incarnation)
   return writer.finish()
 }
@@ -86,6 +115,7 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
   const names: Array<string> = []
   let last = false
   let incarnation = 0
+  const podColumns = new PodColumns()
   while (reader.pos < reader.len) {
     const field = reader.uint32()
     switch (field >>> 3) {
@@ -135,7 +165,7 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
         incarnation = reader.uint32()
         break
       default:
-        reader.skipType(field & 7)
+        if (!podColumns.read(field >>> 3, reader)) reader.skipType(field & 7)
     }
   }
   const numberView = viewOf(numbers)
@@ -153,7 +183,11 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
       fingerprintHigh: fingerprintView.getUint32(index * 8 + 4, true) | 0,
     }
   })
-  return { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation }
+  const { pods, nextPodNumber, lives } = podColumns.finish()
+  return {
+    ...{ resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation },
+    ...{ pods, nextPodNumber, lives },
+  }
 }
 
 const tag = (field: number, wireType: number): number => (field << 3) | wireType

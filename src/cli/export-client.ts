@@ -30,6 +30,11 @@ export interface ExportQuery {
   readonly format: TraceFormat
   readonly excludedNamespaces: readonly string[]
   readonly excludedLabels: readonly LabelSelector[]
+  /** Whether what objects of the trace own, and what DaemonSets own, is in it; `undefined`: the recorder's default. */
+  readonly owned: "include" | "exclude" | undefined
+  readonly daemonSetOwned: "include" | "exclude" | undefined
+  /** ms that the recorder may wait for look-ups of owners; `undefined`: its default. */
+  readonly ownerDeadlineMs: number | undefined
   /** ms without a byte after which the recorder counts as gone. */
   readonly idleTimeoutMs: number
   readonly userAgent: string
@@ -43,6 +48,8 @@ export interface ExportResponse {
   readonly gaps: number
   /** Recorded kinds that the format cannot tell of, `v1.ConfigMap, v1.Service`. */
   readonly leftOut: string | undefined
+  /** How many owners are not known, and the first of them; whether their objects belong in the trace is a guess. */
+  readonly unknownOwners: string | undefined
   /** To be read once. Ends only if the whole response came; otherwise throws a tagged error. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
@@ -65,6 +72,7 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
     incomplete: headerOf(response, "kubereel-incomplete"),
     gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
     leftOut: headerOf(response, "kubereel-left-out"),
+    unknownOwners: headerOf(response, "kubereel-unknown-owners"),
     pieces: piecesOf(response, server, signal),
   }
 }
@@ -78,11 +86,21 @@ export const exportBody = (query: Omit<ExportQuery, "server" | "idleTimeoutMs" |
     end_ts: Math.ceil(query.endTime / second),
     // A local path: the trace comes back in the response. Where it is put is not the recorder's business.
     export_path: "file:///export",
-    filters: { excluded_namespaces: query.excludedNamespaces, excluded_labels: query.excludedLabels },
+    filters: {
+      excluded_namespaces: query.excludedNamespaces,
+      excluded_labels: query.excludedLabels,
+      excluded_owned: isExcluded(query.owned),
+      excluded_daemonset_owned: isExcluded(query.daemonSetOwned),
+    },
+    owner_deadline_ms: query.ownerDeadlineMs,
     format: query.format,
     start_time: query.startTime,
     end_time: query.endTime,
   })
+
+/** `undefined` is left out of the JSON. */
+const isExcluded = (mode: "include" | "exclude" | undefined): boolean | undefined =>
+  mode === undefined ? undefined : mode === "exclude"
 
 type Requester = (url: URL, options: RequestOptions) => ClientRequest
 

@@ -36,9 +36,12 @@ const unreachableAdvice = (code: string, detail: string): string => {
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
       return "its certificate is not signed by a known authority. Name the authority in NODE_EXTRA_CA_CERTS"
     default:
-      return code.startsWith("HPE_") ? "what answers is no HTTP server. Check --server" : `${detail} (${code})`
+      return code.startsWith("HPE_") ? "what answers is no HTTP server. Check --server" : withCode(detail, code)
   }
 }
+
+/** Node names the code in most of its own texts: `connect EHOSTUNREACH 192.0.2.1:7777`. */
+const withCode = (detail: string, code: string): string => (detail.includes(code) ? detail : `${detail} (${code})`)
 
 /** The recorder answered with an error. 401 and 403 end with exit code 4, all others with 1. */
 export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {

@@ -16,6 +16,8 @@ export interface ExportSummary {
   readonly gaps: number
   /** Recorded kinds that the format cannot tell of. */
   readonly leftOut: string | undefined
+  /** How many owners are not known, and the first of them. */
+  readonly unknownOwners: string | undefined
 }
 
 export type ExportOutcome =
@@ -61,6 +63,6 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
   }
   const verdict = check.finish()
   if (verdict._tag === "Cut") throw cut(verdict.reason)
-  const { incomplete, gaps, leftOut } = response
-  return { bytes, events: verdict.events, incomplete, gaps, leftOut }
+  const { incomplete, gaps, leftOut, unknownOwners } = response
+  return { bytes, events: verdict.events, incomplete, gaps, leftOut, unknownOwners }
 }

@@ -107,6 +107,21 @@ const options = {
     parse: parseExcludedLabel,
     split: false,
   }),
+  owned: optional({
+    placeholder: "MODE",
+    help: "include or exclude what objects of the trace own (a ReplicaSet of an exported Deployment); default: exclude in simkube, include in ndjson",
+    parse: oneOf("include", "exclude"),
+  }),
+  daemonsetOwned: optional({
+    placeholder: "MODE",
+    help: "include or exclude what a DaemonSet owns; default as for --owned",
+    parse: oneOf("include", "exclude"),
+  }),
+  ownerTimeout: optional({
+    placeholder: "DURATION",
+    help: "how long the recorder may look up owners it does not know; default: 5s",
+    parse: parseTimeout,
+  }),
   force: flag({ short: "f", help: "replace FILE if it exists" }),
   server: withDefault("http://127.0.0.1:7777", {
     short: "s",
@@ -198,6 +213,8 @@ const runExport = async (order: Order, terminal: Terminal, { fileSystem }: Expor
         ...order,
         excludedNamespaces: order.excludeNamespace,
         excludedLabels: order.excludeLabel,
+        daemonSetOwned: order.daemonsetOwned,
+        ownerDeadlineMs: order.ownerTimeout,
         idleTimeoutMs: order.timeout,
         userAgent: `kubereel/${readVersion()}`,
       },
@@ -235,12 +252,17 @@ const report = (order: Order, summary: ExportSummary, terminal: Terminal): ExitC
     terminal.standardError.write(
       `${syntax.name}: the trace is incomplete: it has ${formatCount(summary.gaps, "gap")}, which the server no longer had when the recorder asked\n`,
     )
+  if (summary.unknownOwners !== undefined)
+    terminal.standardError.write(
+      `${syntax.name}: owners are not known yet: ${summary.unknownOwners}. What they own was taken for unowned; a longer --owner-timeout may help\n`,
+    )
   // No reason for exit code 3: every export of this recording in this format lacks them.
   if (summary.leftOut !== undefined)
     terminal.standardError.write(
       `${syntax.name}: SimKube's format has no place for ${summary.leftOut}; --format ndjson has everything\n`,
     )
-  return summary.incomplete === undefined && summary.gaps === 0 ? exitCodes.ok : exitCodes.incomplete
+  const isComplete = summary.incomplete === undefined && summary.gaps === 0 && summary.unknownOwners === undefined
+  return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
 const exitCodeOf = (error: ExportError): ExitCode => {

@@ -58,7 +58,7 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
     cancelPaint = undefined
     if (render === undefined) return
     // The last column stays free: some terminals wrap as soon as it is written.
-    const columns = Math.max(1, columnsOf(stream as Output) - 1)
+    const columns = Math.max(1, columnsOf(stream) - 1)
     stream.write(`${erase}${cutToWidth(render(columns), columns)}`)
     isPainted = true
     paintedAt = clock.now()

@@ -23,6 +23,8 @@ import { type Command, command } from "./command.ts"
 import type { ExitCode } from "./exit-codes.ts"
 import { createLiveLine, systemLiveClock } from "./live-line.ts"
 import { createLogger, type LogFormat, type Logger, levelOf } from "./log.ts"
+import { createLogSink } from "./log-sink.ts"
+import { formatCount } from "./quantities.ts"
 import { type RecordingStatus, renderStatusLine } from "./status-line.ts"
 import { isColoured, isLive, type Terminal } from "./terminal.ts"
 
@@ -161,13 +163,23 @@ const createOutput = (
     isEnabled: isLive(standardOutput, environment),
     clock: systemLiveClock,
   })
+  const sink = createLogSink({
+    stream: standardError,
+    write: (text) => line.around(() => standardError.write(text)),
+    dropped: (lines) =>
+      log.warn(`${formatCount(lines, "log line")} dropped here: nobody read standard error fast enough`, { lines }),
+  })
   const log = createLogger({
     format: logFormat,
     level: levelOf(verbosity),
     isColoured: isColoured(standardError, environment),
     now: Date.now,
-    sink: (text) => line.around(() => standardError.write(text)),
+    sink: sink.write,
   })
   const showStatus = (status: RecordingStatus): void => line.show((columns) => renderStatusLine(status, columns))
-  return { output: { log, showStatus }, close: line.close }
+  const close = (): void => {
+    line.close()
+    sink.close()
+  }
+  return { output: { log, showStatus }, close }
 }

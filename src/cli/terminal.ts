@@ -35,8 +35,8 @@ export const processTerminal: Terminal = {
   },
 }
 
-/** Width for texts: the terminal's, or 80 when the output is no terminal. */
-export const columnsOf = (output: Output): number => output.columns ?? 80
+/** Width for texts: the terminal's, or 80 when the output is no terminal, or one that does not know (a serial line says 0). */
+export const columnsOf = (output: Pick<Output, "columns">): number => output.columns || 80
 
 /** Whether to repaint lines in place: a terminal that understands control sequences. */
 export const isLive = (output: Output, environment: Terminal["environment"]): boolean =>

@@ -32,8 +32,11 @@ export interface InboxHandler {
    *
    * No older incarnation of that sender is heard from here on. So this is the moment to settle what it left and to tell
    * the new one where to resume: told any earlier, a frame still on its way could make that untrue.
+   *
+   * `"later"` if that cannot be settled now: the sender's frames stay where they are, former lives are still heard from, and
+   * {@link Inbox.attachDeferred} asks again.
    */
-  attached(sender: string, incarnation: number): number | undefined
+  attached(sender: string, incarnation: number): number | undefined | "later"
   /** The next frame. The payload is valid until it is acknowledged. An exception is a crash of the actor. */
   frame(sender: string, frame: Frame): void
 }
@@ -57,6 +60,8 @@ export class Inbox {
   readonly #handler: InboxHandler
   readonly #failed: (error: Error) => void
   readonly #senders = new Map<string, Sender>()
+  /** Newest life of each sender whose attachment was put off; nothing was read from its port yet. */
+  readonly #deferred = new Map<string, { readonly incarnation: number; readonly port: MessagePort }>()
   #receivedFrames = 0
   #receivedBytes = 0
   #duplicates = 0
@@ -70,11 +75,18 @@ export class Inbox {
 
   attach(name: string, incarnation: number, port: MessagePort): void {
     const before = this.#senders.get(name)
-    if (before !== undefined && before.incarnation > incarnation) {
+    const deferred = this.#deferred.get(name)
+    if (Math.max(before?.incarnation ?? 0, deferred?.incarnation ?? 0) > incarnation) {
       port.close()
       return
     }
+    deferred?.port.close()
+    this.#deferred.delete(name)
     const durable = this.#handler.attached(name, incarnation)
+    if (durable === "later") {
+      this.#deferred.set(name, { incarnation, port })
+      return
+    }
     const sameLife = before !== undefined && before.incarnation === incarnation
     const sender: Sender = {
       port,
@@ -103,14 +115,34 @@ export class Inbox {
     port.on("close", () => sender.slabs.clear())
   }
 
+  /** Attaches, as far as the handler lets it now, what it has put off. Does nothing when there is nothing. */
+  attachDeferred(): void {
+    for (const [name, deferred] of [...this.#deferred]) {
+      // The handler may have called this itself, or have been given another life of the sender.
+      if (this.#deferred.get(name) !== deferred) continue
+      this.#deferred.delete(name)
+      try {
+        this.attach(name, deferred.incarnation, deferred.port)
+      } catch (cause) {
+        deferred.port.close()
+        this.#failed(cause instanceof Error ? cause : new Error(String(cause)))
+        return
+      }
+    }
+  }
+
   detach(name: string): void {
-    this.#senders.get(name)?.port.close()
-    this.#senders.delete(name)
+    for (const each of [this.#senders, this.#deferred]) {
+      each.get(name)?.port.close()
+      each.delete(name)
+    }
   }
 
   close(): void {
-    for (const sender of this.#senders.values()) sender.port.close()
-    this.#senders.clear()
+    for (const each of [this.#senders, this.#deferred]) {
+      for (const { port } of each.values()) port.close()
+      each.clear()
+    }
   }
 
   /** Frames of that sender up to `number` are done with; cumulative. Of an incarnation that is gone: ignored. */

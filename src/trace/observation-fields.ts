@@ -7,6 +7,7 @@
 
 import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
+import { parseGvk } from "../kube/gvk.ts"
 import type { GapReason } from "./event.ts"
 import { GAP_REASONS, type Gap, GapTag, type NewObject, NewObjectTag, Tag } from "./observation-wire.ts"
 
@@ -52,6 +53,8 @@ export const parseColumns = (columns: Uint8Array) => {
   let newObjects: Array<number> | undefined
   let gaps: Array<number> | undefined
   let completeThrough = ""
+  let podLives: Array<number> | undefined
+  let tracksPods = false
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -102,6 +105,15 @@ export const parseColumns = (columns: Uint8Array) => {
         case Tag.completeThrough:
           completeThrough = reader.string()
           break
+        case Tag.podLives: {
+          const { start, length } = span(reader)
+          podLives ??= []
+          podLives.push(start, start + length)
+          break
+        }
+        case Tag.tracksPods:
+          tracksPods = reader.bool()
+          break
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -121,6 +133,8 @@ export const parseColumns = (columns: Uint8Array) => {
     newObjects: newObjects ?? NO_SPANS,
     gaps: gaps ?? NO_SPANS,
     completeThrough,
+    podLives: podLives ?? NO_SPANS,
+    tracksPods,
   }
 }
 
@@ -160,6 +174,7 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
   let toTime = 0
   let reason = ""
   let detail = ""
+  let gvk = ""
   reading(columns, () => {
     while (reader.pos < end) {
       const tag = reader.uint32()
@@ -169,12 +184,16 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
       else if (tag === GapTag.toTime) toTime = reader.double()
       else if (tag === GapTag.reason) reason = reader.string()
       else if (tag === GapTag.detail) detail = reader.string()
-      else skipUnknown(columns, reader, tag, GapTag.detail >>> 3)
+      else if (tag === GapTag.gvk) gvk = reader.string()
+      else skipUnknown(columns, reader, tag, GapTag.gvk >>> 3)
     }
   })
   if (!isGapReason(reason)) throw malformed(columns, `gap reason ${JSON.stringify(reason)}`)
   if (!isTime(fromTime) || !isTime(toTime)) throw malformed(columns, `gap from ${fromTime} to ${toTime}`)
-  return { fromVersion, toVersion, fromTime, toTime, reason, detail }
+  const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail }
+  if (gvk === "") return gap
+  if (parseGvk(gvk) === undefined) throw malformed(columns, `gap of kind ${JSON.stringify(gvk)}`)
+  return { ...gap, gvk }
 }
 
 /** Whether a number can be a moment: whole µs since the Unix epoch. */
@@ -187,18 +206,19 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.completeThrough >>> 3
+const LAST_FIELD = Tag.tracksPods >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 
 /** Always over a Buffer: protobufjs then reads strings natively. */
-const readerOf = (bytes: Uint8Array, start = 0, end = bytes.length): protobuf.Reader => {
+export const readerOf = (bytes: Uint8Array, start = 0, end = bytes.length): protobuf.Reader => {
   const reader = protobuf.Reader.create(Buffer.from(bytes.buffer, bytes.byteOffset, end))
   reader.pos = start
   return reader
 }
 
-const span = (reader: protobuf.Reader): Span => {
+/** The content of the length-delimited field that the reader stands at; the reader moves behind it. */
+export const span = (reader: protobuf.Reader): Span => {
   const length = reader.uint32()
   const start = reader.pos
   reader.skip(length)
@@ -206,14 +226,14 @@ const span = (reader: protobuf.Reader): Span => {
 }
 
 /** Fields of a newer writer are skipped; a known number with another wire type is damage. */
-const skipUnknown = (columns: Uint8Array, reader: protobuf.Reader, tag: number, lastField: number): void => {
+export const skipUnknown = (columns: Uint8Array, reader: protobuf.Reader, tag: number, lastField: number): void => {
   const field = tag >>> 3
   if (field <= lastField) throw malformed(columns, `field ${field} with wire type ${tag & 7} at offset ${reader.pos}`)
   reader.skipType(tag & 7)
 }
 
 /** protobufjs reports damage as plain RangeErrors and Errors. */
-const reading = (columns: Uint8Array, read: () => void): void => {
+export const reading = (columns: Uint8Array, read: () => void): void => {
   try {
     read()
   } catch (error) {

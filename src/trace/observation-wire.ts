@@ -48,6 +48,34 @@ export interface Gap {
   readonly reason: GapReason
   /** One sentence for people. */
   readonly detail: string
+  /** The kind that it is of, if that is not the frame's: the pod watcher speaks for pods and for their lifecycles. */
+  readonly gvk?: string
+}
+
+/** Who a pod is: said with the first record of its life. */
+export interface PodIdentity {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  /** H of the stable pod spec (simkube.md §2.6), an unsigned 64-bit integer. */
+  readonly specHash: bigint
+}
+
+/** A pod's life as it is from here on. Start and end are whole seconds since the Unix epoch by the clock of the pod's node. */
+export interface PodLife {
+  /** The recording's number for the pod's UID (1 … 2^32−1), given once. */
+  readonly pod: number
+  /** µs since the Unix epoch: when it was observed. */
+  readonly time: number
+  readonly start: number
+  /** Never before `start`; `undefined` while it runs. */
+  readonly end: number | undefined
+  /** The pod exists no more: nothing follows. */
+  readonly gone: boolean
+  /** Given with the first record of a pod, and again with new owners. */
+  readonly identity?: PodIdentity
+  /** The JSON array `metadata.ownerReferences`, given with `identity` when it is not what it was before. */
+  readonly ownerReferences?: Uint8Array
 }
 
 /** Wire tags, `field number << 3 | wire type`, of the message `Observations`. */
@@ -66,6 +94,8 @@ export const Tag = {
   newObjects: (12 << 3) | 2,
   gaps: (13 << 3) | 2,
   completeThrough: (14 << 3) | 2,
+  podLives: (15 << 3) | 2,
+  tracksPods: (16 << 3) | 0,
 } as const
 
 /** Wire tags of `NewObject`. */
@@ -85,6 +115,21 @@ export const GapTag = {
   toTime: (4 << 3) | 1,
   reason: (5 << 3) | 2,
   detail: (6 << 3) | 2,
+  gvk: (7 << 3) | 2,
+} as const
+
+/** Wire tags of `PodLife`. */
+export const PodLifeTag = {
+  pod: (1 << 3) | 0,
+  time: (2 << 3) | 1,
+  start: (3 << 3) | 1,
+  end: (4 << 3) | 1,
+  gone: (5 << 3) | 0,
+  uid: (6 << 3) | 2,
+  namespace: (7 << 3) | 2,
+  name: (8 << 3) | 2,
+  specHash: (9 << 3) | 1,
+  ownerReferences: (10 << 3) | 2,
 } as const
 
 /** Bytes before the objects: the tag of field 1 and its length padded to five bytes. */

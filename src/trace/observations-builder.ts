@@ -12,6 +12,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
 import {
   type ActionCode,
   COLUMN_BYTES_PER_EVENT,
@@ -20,13 +21,14 @@ import {
   type NewObject,
   NewObjectTag,
   PAYLOAD_HEADER_BYTES,
+  type PodLife,
   Tag,
 } from "./observation-wire.ts"
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
-/** Field headers of the six columns, of gvk and complete_through, plus epoch (6) and time_base (9). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9
+/** Field headers of the six columns, of gvk and complete_through, plus epoch (6), time_base (9) and tracks_pods (3). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9 + 3
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
@@ -37,6 +39,7 @@ const DEFAULT_CAPACITY = 64
 export class ObservationsBuilder {
   readonly #gvk: string
   readonly #gvkBytes: number
+  readonly #tracksPods: boolean
   /** Columns 6, 7, 8, 9, 11 as the wire wants them: little-endian. */
   #actions: Uint8Array
   #objectNumbers: DataView
@@ -54,13 +57,20 @@ export class ObservationsBuilder {
   #lastTime = 0
   #opaque = false
   #completeThrough = ""
-  /** Fields 10, 12 and 13 in the order they came; rare, so coded at once. */
+  /** Fields 10, 12, 13 and 15 in the order they came; rare, so coded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
 
-  /** `initialCapacity`: events per frame before the columns grow. */
-  constructor(gvk: string | GroupVersionKind, options: { readonly initialCapacity?: number } = {}) {
+  /**
+   * `initialCapacity`: events per frame before the columns grow. `tracksPods`: whether what the frames say of their completeness
+   * holds for pod lifecycles too; default false.
+   */
+  constructor(
+    gvk: string | GroupVersionKind,
+    options: { readonly initialCapacity?: number; readonly tracksPods?: boolean } = {},
+  ) {
     this.#gvk = typeof gvk === "string" ? gvk : formatGvk(gvk)
+    this.#tracksPods = options.tracksPods ?? false
     this.#gvkBytes = Buffer.byteLength(this.#gvk)
     this.#capacity = Math.max(1, options.initialCapacity ?? DEFAULT_CAPACITY)
     this.#actions = new Uint8Array(this.#capacity)
@@ -104,9 +114,12 @@ export class ObservationsBuilder {
    * slab to ask for when `append` was refused in a fresh frame.
    */
   sizeFor(objectBytes: number, object?: NewObject): number {
-    return (
-      FIXED_BYTES + this.#gvkBytes + objectBytes + COLUMN_BYTES_PER_EVENT + VERSION_ALLOWANCE + newObjectBytes(object)
-    )
+    return this.#fixedSize(objectBytes) + newObjectBytes(object)
+  }
+
+  /** Likewise for a record of a pod's life. */
+  sizeForPodLife(life: PodLife): number {
+    return this.#fixedSize(0) + podLifeBytes(life)
   }
 
   /**
@@ -204,8 +217,9 @@ export class ObservationsBuilder {
 
   /** Reports a missing range. `false` if it does not fit. */
   addGap(gap: Gap): boolean {
-    const units = gap.fromVersion.length + gap.toVersion.length + gap.reason.length + gap.detail.length
-    if (!this.#fits(5 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
+    const { gvk = "" } = gap
+    const units = gap.fromVersion.length + gap.toVersion.length + gap.reason.length + gap.detail.length + gvk.length
+    if (!this.#fits(6 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
     const rare = this.#rare
     rare.uint32(Tag.gaps).fork()
     if (gap.fromVersion !== "") rare.uint32(GapTag.fromVersion).string(gap.fromVersion)
@@ -214,7 +228,15 @@ export class ObservationsBuilder {
     rare.uint32(GapTag.toTime).double(gap.toTime)
     rare.uint32(GapTag.reason).string(gap.reason)
     if (gap.detail !== "") rare.uint32(GapTag.detail).string(gap.detail)
+    if (gvk !== "") rare.uint32(GapTag.gvk).string(gvk)
     rare.ldelim()
+    return true
+  }
+
+  /** Records a change of a pod's life. `false` if it does not fit, or would leave less room than `following` bytes. */
+  addPodLife(life: PodLife, following = 0): boolean {
+    if (!this.#fits(podLifeBytes(life) + following)) return false
+    writePodLife(this.#rare, life)
     return true
   }
 
@@ -252,8 +274,13 @@ export class ObservationsBuilder {
     }
     columns.raw(this.#rare.finish(true))
     if (this.#completeThrough !== "") columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+    if (this.#tracksPods) columns.uint32(Tag.tracksPods).bool(true)
     columns.finishInto(target, this.#payloadEnd)
     return this.#payloadEnd + columns.pos
+  }
+
+  #fixedSize(objectBytes: number): number {
+    return FIXED_BYTES + this.#gvkBytes + objectBytes + COLUMN_BYTES_PER_EVENT + VERSION_ALLOWANCE
   }
 
   #fits(more: number): boolean {

@@ -14,10 +14,20 @@
 import { parseGvk } from "../kube/gvk.ts"
 import type { ResourceVersion } from "../kube/resource-version.ts"
 import { expectWidth, isTime, malformed, parseColumns, parseGap, parseNewObject } from "./observation-fields.ts"
-import { type ActionCode, type Gap, type NewObject, Tag, VANISHED } from "./observation-wire.ts"
+import { parsePodLife } from "./observation-pod-life.ts"
+import { type ActionCode, type Gap, type NewObject, type PodLife, Tag, VANISHED } from "./observation-wire.ts"
 
 export { MalformedFrameError } from "./observation-fields.ts"
-export { type ActionCode, APPLIED, DELETED, type Gap, type NewObject, VANISHED } from "./observation-wire.ts"
+export {
+  type ActionCode,
+  APPLIED,
+  DELETED,
+  type Gap,
+  type NewObject,
+  type PodIdentity,
+  type PodLife,
+  VANISHED,
+} from "./observation-wire.ts"
 export { ObservationsBuilder } from "./observations-builder.ts"
 
 /** A frame in two parts, both views of the frame's own bytes. */
@@ -87,6 +97,8 @@ export class Observations {
   readonly completeThrough: string
   /** True if the server's versions are not integers: then only {@link resourceVersionText} means something. */
   readonly hasOpaqueVersions: boolean
+  /** Whether pod lifecycles are complete up to {@link completeThrough} as well as the kind. */
+  readonly tracksPods: boolean
 
   readonly #columns: Uint8Array
   readonly #view: DataView
@@ -101,6 +113,7 @@ export class Observations {
   /** Start and end of each field 12 and 13, in pairs. */
   readonly #newObjectSpans: ReadonlyArray<number>
   readonly #gapSpans: ReadonlyArray<number>
+  readonly #podLifeSpans: ReadonlyArray<number>
   readonly #opaqueVersions: ReadonlyArray<string>
   /** Running sums, made when first asked for. */
   #offsets: Uint32Array | undefined
@@ -137,6 +150,8 @@ export class Observations {
     this.#fingerprints = fields.fingerprints.start
     this.#newObjectSpans = fields.newObjects
     this.#gapSpans = fields.gaps
+    this.#podLifeSpans = fields.podLives
+    this.tracksPods = fields.tracksPods
     this.#opaqueVersions = fields.opaqueVersions
   }
 
@@ -243,6 +258,16 @@ export class Observations {
     return parseGap(this.#columns, this.#gapSpans[index * 2] as number, this.#gapSpans[index * 2 + 1] as number)
   }
 
+  get podLifeCount(): number {
+    return this.#podLifeSpans.length / 2
+  }
+
+  /** @throws MalformedFrameError unless the frame was checked. */
+  podLife(index: number): PodLife {
+    const [start, end] = [this.#podLifeSpans[index * 2] as number, this.#podLifeSpans[index * 2 + 1] as number]
+    return parsePodLife(this.#columns, start, end)
+  }
+
   /** Compares the columns with each other and reads what is otherwise read late. @throws MalformedFrameError */
   check(): void {
     const columns = this.#columns
@@ -261,6 +286,7 @@ export class Observations {
     }
     for (let index = 0; index < this.newObjectCount; index++) this.newObject(index)
     for (let index = 0; index < this.gapCount; index++) this.gap(index)
+    for (let index = 0; index < this.podLifeCount; index++) this.podLife(index)
   }
 
   #sumLengths(): Uint32Array {

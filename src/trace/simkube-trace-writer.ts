@@ -104,6 +104,11 @@ export class SimkubeTraceWriter {
     return type
   }
 
+  /** Whether the index has `namespace/name` (`name` of a cluster-scoped object) of a kind by now. */
+  isIndexed(gvk: string, name: string): boolean {
+    return this.#index.get(gvk)?.has(name) === true
+  }
+
   /**
    * Adds an object to the head event: it existed when the window began. Only before the first {@link add}.
    *

@@ -16,13 +16,22 @@ export const ExportRequest = Schema.Struct({
   filters: Schema.Struct({
     excluded_namespaces: Schema.Array(Schema.String),
     excluded_labels: Schema.Array(Schema.Unknown),
+    /** Ours: leave out what objects of the trace own, over any number of steps. Default: in SimKube's format, as SimKube does always. */
+    excluded_owned: Schema.optionalKey(Schema.Boolean),
+    /** Ours: leave out what a DaemonSet owns. Default: in SimKube's format, as SimKube does always. */
+    excluded_daemonset_owned: Schema.optionalKey(Schema.Boolean),
   }),
   /** Ours: `simkube` (default, so that SimKube's own client gets what it expects) or `ndjson`. */
   format: Schema.optionalKey(Schema.Literals(["simkube", "ndjson"])),
   /** Ours: exact bounds in µs since the Unix epoch, instead of whole seconds. */
   start_time: Schema.optionalKey(Schema.Int),
   end_time: Schema.optionalKey(Schema.Int),
+  /** Ours: ms that the answer may wait for owners that are being looked up. Default {@link ownerDeadlineMs}. */
+  owner_deadline_ms: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600_000 }))),
 })
+
+/** ms that an export waits for look-ups of owners unless the request says otherwise: some hundred of them. */
+export const ownerDeadlineMs = 5000
 
 export type ExportRequest = typeof ExportRequest.Type
 

@@ -26,7 +26,13 @@ export interface HttpApiSources {
   readonly verboseReadiness: () => string
   readonly metrics: () => Promise<string>
   readonly incompleteHeader: () => string | undefined
-  readonly startExport: (request: ExportRequest, reader: ExportReader) => Effect.Effect<RunningExport, ExportRefusal>
+  readonly startExport: (request: ExportRequest, reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
+}
+
+/** An export under way, with what its headers say. */
+export interface StartedExport extends RunningExport {
+  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
+  readonly unknownOwners: string | undefined
 }
 
 /** The address is taken, or may not be listened on. */
@@ -178,12 +184,13 @@ const streamExport = (
           fail(outcome.failure.status, outcome.failure.message)
           return resolve()
         }
-        const { gaps, leftOut, cancel } = outcome.success
+        const { gaps, leftOut, unknownOwners, cancel } = outcome.success
         // The client may have gone before there was anything to give up, and the exporter before its answer came.
         if (response.destroyed) cancel()
         else if (!response.headersSent) {
           if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
           if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
+          if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
         }
         announceStart()
         response.on("close", () => {

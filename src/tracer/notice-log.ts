@@ -75,6 +75,8 @@ export class NoticeLog {
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
         return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
+      case "owners":
+        return voice.warn(notice.trouble)
       case "stopped-kind":
         return voice.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
     }

@@ -14,7 +14,7 @@ const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", 
 
 /** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
 export const gatherMetrics = async (recording: Recording, nowMicros: number): Promise<ReadonlyArray<Metric>> => {
-  const [actors, kinds, store] = await Promise.all([
+  const [actors, kinds, store, owners] = await Promise.all([
     recording.system.status(),
     Promise.all(
       recording.watchers.map(async ({ gvk, watcher }) => ({
@@ -23,6 +23,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
       })),
     ),
     ask(recording.store.call("statistics", undefined, 1000)),
+    ask(recording.resolver.call("statistics", undefined, 1000)),
   ])
   const memory = process.memoryUsage()
   const perKind = (
@@ -31,6 +32,10 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
     kinds.flatMap(({ gvk, statistics }) =>
       statistics === undefined ? [] : [{ labels: { kind: gvk }, value: pick(statistics) }],
     )
+
+  /** Of the one watcher that follows pods, if any does. */
+  const perPodStream: typeof perKind = (pick) =>
+    perKind(pick).filter(({ labels }) => labels?.kind === recording.podStream)
 
   return [
     gauge("kubereel_ready", "1 when no kind is in its first list.", [{ value: recording.statuses.isReady ? 1 : 0 }]),
@@ -120,6 +125,21 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
       "Unix time of the last event; 0 for none.",
       perKind((each) => each.lastEventTime / 1e6),
     ),
+    gauge(
+      "kubereel_followed_pods",
+      "Pods that have run and exist, whose lifecycles are recorded.",
+      perPodStream((each) => each.followedPods),
+    ),
+    counter(
+      "kubereel_pod_lives_total",
+      "Changes of pod lifecycles recorded.",
+      perPodStream((each) => each.podLives),
+    ),
+    counter(
+      "kubereel_undecodable_pods_total",
+      "Pod objects of which no lifecycle could be read.",
+      perPodStream((each) => each.undecodablePods),
+    ),
     gauge("kubereel_store_failing", "1 while the recording cannot be written: a full disk, a lost volume.", [
       { value: recording.statuses.storeTrouble === undefined ? 0 : 1 },
     ]),
@@ -142,6 +162,17 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
           gauge("kubereel_store_pending_bytes", "Bytes that wait for a commit.", [{ value: store.pendingBytes }]),
           counter("kubereel_store_sequence", "Sequence number of the last committed event.", [
             { value: store.sequence },
+          ]),
+        ]),
+    ...(owners === undefined
+      ? []
+      : [
+          gauge("kubereel_owners_pending", "Owners that were asked for and are unknown yet.", [
+            { value: owners.pending },
+          ]),
+          counter("kubereel_owner_requests_total", "Requests for owners.", [{ value: owners.requests }]),
+          counter("kubereel_owner_failures_total", "Requests for owners that failed and are made again.", [
+            { value: owners.failures },
           ]),
         ]),
     ...actorMetrics(actors),

@@ -4,13 +4,14 @@
  * It knows neither terminal nor exit codes: whoever calls it gives it a place to talk to and a signal to stop by, and gets told
  * how it ended.
  */
-import { mkdtemp } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { ExportRefused } from "../actors/exporter/definition.ts"
+import type { Settled } from "../actors/owner-resolver/definition.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/detect-rules.ts"
@@ -21,8 +22,8 @@ import { ActorGaveUp, ActorGone, type CallError } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
-import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
-import type { ExportRequest } from "./export-request.ts"
+import { type RecorderConfiguration, recordedWhole, withinNamespaces } from "./configuration/tracked-kind.ts"
+import { type ExportRequest, ownerDeadlineMs } from "./export-request.ts"
 import { serveHttpApi } from "./http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { formatMetrics } from "./metrics-text.ts"
@@ -39,7 +40,7 @@ export interface RecorderSettings {
   /** 0 picks a free port. */
   readonly port: number
   readonly bind: string
-  /** Default: a new temporary directory, which is kept. */
+  /** Default: a new temporary directory, which is kept once the recorder has started. */
   readonly dataDir: string | undefined
   /** Record only these namespaces, with a mere Role. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
@@ -98,7 +99,8 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
     })
     // What the kubeconfig points to (token files, plugins) is a mistake to be told of now, not a reason to try for ever.
     yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
-    const dataDirectory = settings.dataDir ?? (yield* temporaryDirectory())
+    const { path: dataDirectory, keep } =
+      settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
     const log = yield* Effect.acquireRelease(
       Effect.sync(() => new NoticeLog(voice, systemClock)),
@@ -125,6 +127,7 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       incompleteHeader: () => recording.statuses.incompleteHeader(),
       startExport: (request, reader) => orderExport(recording, configuration, request, reader),
     })
+    keep()
     const { length } = configuration.kinds
     voice.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
@@ -163,21 +166,40 @@ const orderExport = (
       .pipe(
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
+    const format = request.format ?? ("simkube" as const)
     const job = {
-      format: request.format ?? ("simkube" as const),
+      format,
       cut,
       fromTime,
       untilTime,
       excludedNamespaces: request.filters.excluded_namespaces,
       excludedLabels: request.filters.excluded_labels,
       skipOwned: configuration.kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText),
+      excludeOwned: request.filters.excluded_owned ?? format === "simkube",
+      excludeDaemonSetOwned: request.filters.excluded_daemonset_owned ?? format === "simkube",
+      recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
       incomplete: Object.fromEntries(recording.statuses.incomplete().map(({ gvk, state }) => [gvk, state])),
     }
-    return yield* recording.exports
+    const needsOwners =
+      job.excludeOwned || (format === "simkube" && configuration.kinds.some((kind) => kind.trackLifecycle))
+    const settled = needsOwners
+      ? yield* recording.settleOwners(request.owner_deadline_ms ?? ownerDeadlineMs)
+      : ({ unknown: 0, first: [] } satisfies Settled)
+    const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
+    return { ...started, unknownOwners: describeUnknown(settled) }
   })
+
+/** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
+const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
+  if (unknown === 0) return undefined
+  const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
+  const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
+  // What stands in an ownerReference was never validated; a header must hold no other characters.
+  return text.replaceAll(/[^ -~]/g, "?")
+}
 
 const refusalStatus = (error: ExportRefused | CallError): number => {
   if (error._tag !== "ExportRefused") return 503
@@ -225,13 +247,26 @@ const refreshCredentials = (recording: Recording, credentials: Credentials) =>
     ),
   )
 
+/** A new directory that is removed with the scope, after all that was opened in it since, unless it was told to be kept. */
 const temporaryDirectory = () =>
-  Effect.tryPromise({
-    try: () => mkdtemp(join(tmpdir(), "kubereel-")),
-    catch: (cause) =>
-      new RecorderError({
-        message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir`,
+  Effect.gen(function* () {
+    let isKept = false
+    const path = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => mkdtemp(join(tmpdir(), "kubereel-")),
+        catch: (cause) =>
+          new RecorderError({
+            message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir`,
+          }),
       }),
+      // Nobody was told where it is. If it cannot be removed there is nothing to add to why the start failed.
+      (made) =>
+        isKept ? Effect.void : Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
+    )
+    const keep = (): void => {
+      isKept = true
+    }
+    return { path, keep }
   })
 
 /** What ended the store, whichever way it was learnt; the tag before the store's own message is for programs. */

@@ -1,5 +1,6 @@
 /**
- * Puts the actors together: one store, one exporter, a watcher per kind, and what goes between them.
+ * Puts the actors together: one store, one exporter, one owner-resolver, a watcher per kind, perhaps one for the lives of
+ * pods, and what goes between them.
  *
  * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
  * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
@@ -11,20 +12,29 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { type ExportJob, exporterDefinition } from "../actors/exporter/definition.ts"
-import { exporterName, observationsMailbox, storedStateMailbox, storeName, watcherName } from "../actors/names.ts"
+import {
+  exporterName,
+  observationsMailbox,
+  ownerResolverName,
+  storedStateMailbox,
+  storeName,
+  watcherName,
+} from "../actors/names.ts"
 import { type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
 import { type WatcherConfig, type WatcherReport, watcherDefinition } from "../actors/watcher/definition.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
-import type { ActorGaveUp } from "../runtime/errors.ts"
+import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
 import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
 import { workerThread } from "../runtime/thread.ts"
-import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
 import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
+import { spawnOwnerResolver } from "./owner-resolution.ts"
+import { watchedKinds } from "./pod-stream.ts"
 import { withAdvice } from "./trouble-advice.ts"
 import { memoryLimits, type WorkerRole, workerEntry } from "./worker-entries.ts"
 
@@ -44,6 +54,8 @@ export type RecordingNotice =
   /** `trouble`: why the recording cannot be written, or fresh credentials not be had, now; `undefined` when they can. */
   | { readonly type: "store"; readonly trouble: string | undefined }
   | { readonly type: "credentials"; readonly trouble: string | undefined }
+  /** Owners of a kind cannot be asked for; told once per kind and reason. */
+  | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
 
 export interface RecordingOptions {
@@ -92,6 +104,7 @@ export const startRecording = (options: RecordingOptions) =>
     const entry = options.entry ?? workerEntry
     const restart = options.restart ?? defaultRestartPolicy
     const ended = yield* Deferred.make<never, RecordingEnd>()
+    const { kinds, podStream } = watchedKinds(options.kinds)
     let closed: RecordingClose | undefined
     let closedEvents: number | undefined
     const system = yield* Effect.acquireRelease(
@@ -99,16 +112,20 @@ export const startRecording = (options: RecordingOptions) =>
       (stopping) =>
         Effect.promise(async () => {
           const undrained = new Set(await stopping.stop())
-          const unwritten = options.kinds.map(({ gvkText }) => gvkText).filter((gvk) => undrained.has(watcherName(gvk)))
+          const unwritten = kinds.map(({ gvkText }) => gvkText).filter((gvk) => undrained.has(watcherName(gvk)))
           closed = { events: closedEvents, unwritten }
         }),
     )
     const statuses = new KindStatuses(
-      options.kinds.map((kind) => kind.gvkText),
+      kinds.map((kind) => kind.gvkText),
       clock.wallMicros(),
     )
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
+    const storeTrouble = (trouble: string | undefined): void => {
+      statuses.setStoreTrouble(trouble)
+      options.notify({ type: "store", trouble })
+    }
     const worker = (role: WorkerRole) => workerThread(entry(role), memoryLimits[role])
 
     const store = system.spawn({
@@ -118,11 +135,20 @@ export const startRecording = (options: RecordingOptions) =>
       config: () => ({
         directory: options.directory,
         fsync: options.fsync,
-        watchers: options.kinds.map(({ gvkText }) => ({ name: watcherName(gvkText), gvk: gvkText })),
+        watchers: kinds.map(({ gvkText }) => ({
+          name: watcherName(gvkText),
+          gvk: gvkText,
+          tracksPods: gvkText === podStream,
+        })),
+        asksOwners: true,
       }),
       incarnation: counter(),
       restart,
-      onStateChange: onStateChange(storeName),
+      onStateChange: (state, reason) => {
+        onStateChange(storeName)(state, reason)
+        // It could open the recording. What its former life could not write is its own to find out.
+        if (state === "running" && statuses.storeTrouble !== undefined) storeTrouble(undefined)
+      },
       onReport: (report) => {
         switch (report.type) {
           case "closed":
@@ -132,11 +158,9 @@ export const startRecording = (options: RecordingOptions) =>
             Deferred.doneUnsafe(ended, Effect.fail(new RecordingGone({ message: report.message })))
             return
           case "commit-failed":
-          case "commit-recovered": {
-            const trouble = report.type === "commit-failed" ? report.message : undefined
-            statuses.setStoreTrouble(trouble)
-            options.notify({ type: "store", trouble })
-          }
+            return storeTrouble(report.message)
+          case "commit-recovered":
+            return storeTrouble(undefined)
         }
       },
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
@@ -168,19 +192,25 @@ export const startRecording = (options: RecordingOptions) =>
         }),
       )
 
-    /** What each watcher uses: one that was starting when fresh credentials came gets them when it next meets a 401. */
+    /** What each of those that talk to the API server uses: one that was starting when fresh credentials came gets them when it next meets a 401. */
     const handed = new Map<string, ApiEndpoint>()
     const credentials = new CredentialRefresh(options.endpoints, {
       had: (endpoint) => {
-        for (const { gvk, watcher } of watchers) {
-          if (handed.get(gvk) === endpoint) continue
-          const handOver = watcher.call("credentials", endpoint).pipe(Effect.map(() => handed.set(gvk, endpoint)))
-          Effect.runFork(Effect.ignore(handOver))
+        const handOver = (name: string, call: Effect.Effect<void, CallError>): void => {
+          if (handed.get(name) === endpoint) return
+          Effect.runFork(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
         }
+        for (const { watcher } of watchers) handOver(watcher.name, watcher.call("credentials", endpoint))
+        handOver(resolver.name, resolver.call("credentials", endpoint))
       },
       trouble: (trouble) => options.notify({ type: "credentials", trouble }),
     })
-    const watchers = options.kinds.map((kind) => {
+    const endpointFor = async (name: string): Promise<ApiEndpoint> => {
+      const endpoint = await credentials.current()
+      handed.set(name, endpoint)
+      return endpoint
+    }
+    const watchers = kinds.map((kind) => {
       const gvk = kind.gvkText
       const name = watcherName(gvk)
       const watcher = system.spawn({
@@ -188,9 +218,7 @@ export const startRecording = (options: RecordingOptions) =>
         name,
         start: worker("watcher"),
         config: async () => {
-          const endpoint = await credentials.current()
-          handed.set(gvk, endpoint)
-          return watcherConfig(kind, endpoint, options)
+          return watcherConfig(kind, kind.gvkText === podStream, await endpointFor(name), options)
         },
         incarnation: () => Effect.runPromise(nextIncarnation(name)),
         restart,
@@ -222,6 +250,20 @@ export const startRecording = (options: RecordingOptions) =>
       system.link(storedStateMailbox(name), store, watcher, "upstream")
       return { gvk, watcher }
     })
+    const { resolver, settleOwners } = spawnOwnerResolver(system, store, {
+      start: worker("owner-resolver"),
+      endpoint: () => endpointFor(ownerResolverName),
+      directory: options.directory,
+      userAgent: options.userAgent,
+      recordedKinds: recordedWhole(options.kinds),
+      nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
+      restart,
+      onStateChange: onStateChange(ownerResolverName),
+      onReport: (report) => {
+        if (report.type === "unauthorized") credentials.refresh()
+        else options.notify({ type: "owners", trouble: report.detail })
+      },
+    })
     /** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
     const recordStop = (gvk: string, error: ActorGaveUp) =>
       Effect.gen(function* () {
@@ -240,8 +282,13 @@ export const startRecording = (options: RecordingOptions) =>
     return {
       statuses,
       watchers,
+      /** The kind whose watcher follows the lives of pods; `undefined` if no kind asks for it. */
+      podStream,
       store,
       exporter,
+      resolver,
+      /** Waits for the owners that an export needs, but no longer than so many ms; answers which are unknown then. */
+      settleOwners,
       system,
       exports: exportService,
       /** Fails when the recording cannot go on. */
@@ -261,8 +308,14 @@ export type RecordingScope = Scope.Scope
 /** An export job without what the recording fills in. */
 export type ExportOrder = Omit<ExportJob, "export" | "cut">
 
-const watcherConfig = (kind: TrackedKind, endpoint: ApiEndpoint, options: RecordingOptions): WatcherConfig => ({
+const watcherConfig = (
+  kind: TrackedKind,
+  tracksPods: boolean,
+  endpoint: ApiEndpoint,
+  options: RecordingOptions,
+): WatcherConfig => ({
   gvk: kind.gvkText,
+  tracksPods,
   endpoint,
   userAgent: options.userAgent,
   detect: kind.detect,

@@ -6,7 +6,7 @@ import {
   encodeOwnerAnswers,
   encodeOwnerQuestions,
 } from "../../src/actors/owner-messages.ts"
-import { parseOwnerReferences } from "../../src/actors/owner-references.ts"
+import { parseOwnerReferences } from "../../src/trace/owner-references.ts"
 
 const question = fc.record({ uid: fc.string(), gvk: fc.string(), namespace: fc.string(), name: fc.string() })
 
@@ -33,6 +33,6 @@ test("owner references are read from any text without an exception, and only who
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void parseOwnerReferences(text)))
   const whole = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "u", controller: true }
   expect(parseOwnerReferences(JSON.stringify([whole, { kind: "X" }, null, 3]))).toEqual([
-    { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "u" },
+    { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "u", controller: true },
   ])
 })

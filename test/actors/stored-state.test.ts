@@ -42,6 +42,18 @@ const stateWith = (version: fc.Arbitrary<StoredObject["version"]>): fc.Arbitrary
     completeTime: time,
     clusterUid: text,
     objects: objectsWith(version),
+    lives: fc.record({ resumeVersion: text, epoch: uint32, completeTime: time }),
+    nextPodNumber: uint32,
+    pods: fc.array(
+      fc.record({
+        number: uint32,
+        uid: text,
+        start: fc.maxSafeInteger(),
+        end: fc.option(fc.maxSafeInteger(), { nil: undefined }),
+        owned: fc.boolean(),
+      }),
+      { maxLength: 20 },
+    ),
     last: fc.boolean(),
     incarnation: uint32,
   })
@@ -57,11 +69,16 @@ const column = (values: ReadonlyArray<bigint>, bytes: 4 | 8): Buffer => {
   })
   return buffer
 }
+const doubles = (values: ReadonlyArray<number>): Buffer => {
+  const buffer = Buffer.alloc(values.length * 8)
+  values.forEach((value, index) => void buffer.writeDoubleLE(value, index * 8))
+  return buffer
+}
 const fingerprintOf = ({ fingerprintLow, fingerprintHigh }: StoredObject): bigint =>
   (BigInt(fingerprintHigh >>> 0) << 32n) | BigInt(fingerprintLow >>> 0)
 
 /** The state as any protobuf library would name it. */
-const asMessage = ({ objects, ...state }: StoredState): Record<string, unknown> => {
+const asMessage = ({ objects, pods, ...state }: StoredState): Record<string, unknown> => {
   const isOpaque = objects.some(({ version }) => typeof version === "string")
   return {
     resume_version: state.resumeVersion,
@@ -85,6 +102,18 @@ const asMessage = ({ objects, ...state }: StoredState): Record<string, unknown> 
     names: objects.map(({ name }) => name),
     last: state.last,
     incarnation: state.incarnation,
+    pod_numbers: column(
+      pods.map(({ number }) => BigInt(number)),
+      4,
+    ),
+    pod_starts: doubles(pods.map(({ start }) => start)),
+    pod_ends: doubles(pods.map(({ end }) => end ?? Number.NaN)),
+    pods_owned: Buffer.from(pods.map(({ owned }) => (owned ? 1 : 0))),
+    pod_uids: pods.map(({ uid }) => uid),
+    next_pod_number: state.nextPodNumber,
+    lives_version: state.lives.resumeVersion,
+    lives_epoch: state.lives.epoch,
+    lives_time: state.lives.completeTime,
   }
 }
 const defaults = { arrays: true, defaults: true } as const
@@ -143,6 +172,9 @@ test("an empty frame is a state of nothing", () => {
     completeTime: 0,
     clusterUid: "",
     objects: [],
+    lives: { resumeVersion: "", epoch: 0, completeTime: 0 },
+    nextPodNumber: 0,
+    pods: [],
     last: false,
     incarnation: 0,
   })
@@ -153,7 +185,7 @@ test("a frame that is cut off is refused", () => {
   const state = { ...decodeStoredState(new Uint8Array(0)), resumeVersion: "100", objects: [object] }
   const bytes = encodeStoredState(state)
   // In the middle of a text, of a number, and between the names of objects and their columns.
-  for (const length of [1, 4, 20, bytes.length - 30]) {
+  for (const length of [1, 4, 20, bytes.length - 49]) {
     expect(() => decodeStoredState(bytes.subarray(0, length))).toThrow(RangeError)
   }
 })

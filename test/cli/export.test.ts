@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
+import { ServerUnreachable } from "../../src/cli/export-errors.ts"
 import { formatBytes } from "../../src/cli/quantities.ts"
 import type { ObjectEvent } from "../../src/trace/event.ts"
 import { encodeMessagePack } from "../../src/trace/message-pack-writer.ts"
@@ -299,6 +300,14 @@ describe("an export that cannot begin", () => {
       error: `reel export: no recorder answers at ${url}: nothing listens there. Start one with "reel record --config FILE", or name another with --server\n`,
     })
     expect(await readdir(folder)).toEqual([])
+  })
+
+  test("for a reason of the system's names its code once", () => {
+    const message = (detail: string) => new ServerUnreachable({ server: "URL", code: "EHOSTUNREACH", detail }).message
+    expect(message("connect EHOSTUNREACH 192.0.2.1:7777")).toBe(
+      "no recorder answers at URL: connect EHOSTUNREACH 192.0.2.1:7777",
+    )
+    expect(message("no way there")).toBe("no recorder answers at URL: no way there (EHOSTUNREACH)")
   })
 
   test("because what listens speaks another language says so", async () => {

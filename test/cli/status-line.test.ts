@@ -160,6 +160,12 @@ describe("the live line", () => {
     expect(written).toEqual([`${erase}19`, `${erase}9xxxxxxx…`])
   })
 
+  test("takes a terminal that says it has 0 columns, as serial lines do, for one of 80", () => {
+    const { line, written } = screen(0)
+    line.show((columns) => `${columns}`)
+    expect(written).toEqual([`${erase}79`])
+  })
+
   test("makes room for other lines and comes back below them", () => {
     const { line, written, advance } = screen()
     line.show(() => "status")

@@ -236,3 +236,102 @@ describe("an inbox", () => {
     expect(inbox.metrics().pendingFrames).toBe(2)
   })
 })
+
+describe("an attachment that is put off", () => {
+  /** An inbox that settles nothing until `isReady`; `attached` are the lives it has settled. */
+  const reluctant = () => {
+    const world = {
+      isReady: false,
+      attached: [] as Array<number>,
+      seen: [] as Array<string>,
+      failures: [] as Array<Error>,
+    }
+    const inbox: Inbox = new Inbox(
+      "numbers",
+      {
+        attached(_sender, incarnation) {
+          if (!world.isReady) return "later"
+          world.attached.push(incarnation)
+          // What settles one may settle another: asking from within must not settle it twice.
+          inbox.attachDeferred()
+          return 0
+        },
+        frame: (sender, { incarnation, number, payload }) =>
+          void world.seen.push(`${sender}/${incarnation}/${number}: ${Buffer.from(payload).toString()}`),
+      },
+      (error) => world.failures.push(error),
+    )
+    return { inbox, world }
+  }
+
+  test("leaves the frames with their senders, and takes each once when it is settled", async () => {
+    const { inbox, world } = reluctant()
+    const [left, right] = [outboxOf(1), outboxOf(2)]
+    link(left, inbox, "left")
+    link(right, inbox, "right")
+    send(left, "a", "b")
+    send(right, "c")
+    await turn()
+    inbox.attachDeferred()
+    await turn()
+    expect(world.seen).toEqual([])
+    expect(left.metrics().unacknowledgedFrames).toBe(2)
+    world.isReady = true
+    inbox.attachDeferred()
+    await until(() => world.seen.length === 3)
+    expect(world.seen.toSorted()).toEqual(["left/1/1: a", "left/1/2: b", "right/2/1: c"])
+    expect(world.attached).toEqual([1, 2])
+    inbox.attachDeferred()
+    expect(world.attached).toEqual([1, 2])
+    inbox.acknowledge("left", 1, 2)
+    await left.flushed()
+  })
+
+  test("is given up for a newer life, and not for an older one; former lives are heard from meanwhile", async () => {
+    const { inbox, world } = reluctant()
+    world.isReady = true
+    const first = outboxOf(1)
+    link(first, inbox)
+    world.isReady = false
+    const lives = [outboxOf(2), outboxOf(4), outboxOf(3)]
+    for (const life of lives) {
+      link(life, inbox)
+      send(life, `life ${life.incarnation}`)
+    }
+    send(first, "still here")
+    await until(() => world.seen.length === 1)
+    world.isReady = true
+    inbox.attachDeferred()
+    await until(() => world.seen.length === 2)
+    await turn()
+    expect(world.seen).toEqual(["source/1/1: still here", "source/4/1: life 4"])
+    expect(world.attached).toEqual([1, 4])
+  })
+
+  test("ends with the inbox, and a handler that fails when it is asked again is a failure of the inbox", async () => {
+    const { inbox } = reluctant()
+    const closed = new MessageChannel()
+    ports.push(closed.port1)
+    inbox.attach("source", 1, closed.port2)
+    const over = new Promise((resolve) => closed.port1.on("close", resolve))
+    inbox.close()
+    await over
+
+    const failures: Array<Error> = []
+    let asked = 0
+    const failing = new Inbox(
+      "numbers",
+      {
+        attached() {
+          if (++asked === 1) return "later"
+          throw new Error("the ledger is gone")
+        },
+        frame: () => undefined,
+      },
+      (error) => failures.push(error),
+    )
+    link(outboxOf(1), failing)
+    failing.attachDeferred()
+    expect(failures.map(({ message }) => message)).toEqual(["the ledger is gone"])
+  })
+})

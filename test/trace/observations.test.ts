@@ -10,6 +10,7 @@ import {
   type NewObject,
   type Observations,
   ObservationsBuilder,
+  type PodLife,
   splitObservations,
 } from "../../src/trace/observations.ts"
 
@@ -30,6 +31,7 @@ interface SampleFrame {
   readonly events: ReadonlyArray<SampleEvent>
   readonly objects: ReadonlyArray<NewObject>
   readonly gaps: ReadonlyArray<Gap>
+  readonly podLives: ReadonlyArray<PodLife>
   readonly completeThrough: string
 }
 
@@ -44,6 +46,7 @@ const write = (frame: SampleFrame, slab = sharedSlab(1 << 20), builder = new Obs
     expect(builder.append(action, number, time, version, low, high, object, 0, object.length)).toBe(true)
   }
   for (const gap of frame.gaps) expect(builder.addGap(gap)).toBe(true)
+  for (const life of frame.podLives) expect(builder.addPodLife(life)).toBe(true)
   expect(builder.completeThrough(frame.completeThrough)).toBe(true)
   const bound = builder.byteLength
   const used = builder.finish()
@@ -68,6 +71,10 @@ const read = (observations: Observations): SampleFrame => ({
     return ownerReferences === undefined ? object : { ...object, ownerReferences: new Uint8Array(ownerReferences) }
   }),
   gaps: Array.from({ length: observations.gapCount }, (_, index) => observations.gap(index)),
+  podLives: Array.from({ length: observations.podLifeCount }, (_, index) => {
+    const { ownerReferences, ...life } = observations.podLife(index)
+    return ownerReferences === undefined ? life : { ...life, ownerReferences: new Uint8Array(ownerReferences) }
+  }),
   completeThrough: observations.completeThrough,
 })
 
@@ -98,14 +105,38 @@ const anyEvents = (version: fc.Arbitrary<number | bigint | string>): fc.Arbitrar
       })
     })
 
-const anyGap: fc.Arbitrary<Gap> = fc.record({
-  fromVersion: anyText,
-  toVersion: anyText,
-  fromTime: fc.maxSafeInteger().map(Math.abs),
-  toTime: fc.maxSafeInteger().map(Math.abs),
-  reason: fc.constantFrom("expired", "overload", "stopped", "cluster-restored"),
-  detail: anyText,
-})
+const anyGap: fc.Arbitrary<Gap> = fc.record(
+  {
+    fromVersion: anyText,
+    toVersion: anyText,
+    fromTime: fc.maxSafeInteger().map(Math.abs),
+    toTime: fc.maxSafeInteger().map(Math.abs),
+    reason: fc.constantFrom("expired", "overload", "stopped", "cluster-restored"),
+    detail: anyText,
+    gvk: fc.constantFrom("lifecycle/v1.Pod", "v1.Pod"),
+  },
+  { requiredKeys: ["fromVersion", "toVersion", "fromTime", "toTime", "reason", "detail"] },
+)
+
+const anyPodLife: fc.Arbitrary<PodLife> = fc
+  .record(
+    {
+      pod: fc.integer({ min: 1, max: 0xffff_ffff }),
+      time: fc.maxSafeNat(),
+      start: fc.integer(),
+      lasts: fc.option(fc.nat(), { nil: undefined }),
+      gone: fc.boolean(),
+      identity: fc.record({
+        uid: anyText.filter((text) => text !== ""),
+        namespace: anyText,
+        name: anyText,
+        specHash: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+      }),
+      ownerReferences: fc.uint8Array({ maxLength: 200 }),
+    },
+    { requiredKeys: ["pod", "time", "start", "lasts", "gone"] },
+  )
+  .map(({ lasts, ...life }) => ({ ...life, end: lasts === undefined ? undefined : life.start + lasts }))
 
 const anyObject: fc.Arbitrary<NewObject> = fc.record(
   {
@@ -123,6 +154,7 @@ const anyFrame: fc.Arbitrary<SampleFrame> = fc.record({
   events: fc.oneof(anyEvents(integerVersion), anyEvents(anyText)),
   objects: fc.array(anyObject, { maxLength: 10 }),
   gaps: fc.array(anyGap, { maxLength: 3 }),
+  podLives: fc.array(anyPodLife, { maxLength: 10 }),
   completeThrough: anyText,
 })
 
@@ -146,6 +178,18 @@ const sample: SampleFrame = {
   ],
   gaps: [
     { fromVersion: "5", toVersion: "9", fromTime: START, toTime: START + 1, reason: "expired", detail: "410 Gone" },
+  ],
+  podLives: [
+    {
+      pod: 1,
+      time: START + 7,
+      start: 1_763_699_990,
+      end: undefined,
+      gone: false,
+      identity: { uid: "u-1", namespace: "default", name: "web", specHash: 2n ** 64n - 3n },
+      ownerReferences: Buffer.from('[{"uid":"x"}]'),
+    },
+    { pod: 1, time: START + 9, start: 1_763_699_990, end: 1_763_699_999, gone: true },
   ],
   completeThrough: "18446744073709551615",
 }
@@ -187,6 +231,11 @@ describe("the wire of observations", () => {
       detail: "410 Gone",
     })
     expect(decoded.complete_through).toBe("18446744073709551615")
+    const [first, last] = decoded.pod_lives
+    expect(first).toMatchObject({ pod: 1, time: START + 7, start: 1_763_699_990, uid: "u-1", namespace: "default" })
+    expect(BigInt.asUintN(64, BigInt(String(first.spec_hash)))).toBe(2n ** 64n - 3n)
+    expect(first).not.toHaveProperty("end")
+    expect(last).toEqual({ pod: 1, time: START + 9, start: 1_763_699_990, end: 1_763_699_999, gone: true })
   })
 
   test("a frame written through the .proto file reads the same here", () => {
@@ -214,6 +263,20 @@ describe("the wire of observations", () => {
       "12 repeated NewObject new_objects",
       "13 repeated Gap gaps",
       "14 string complete_through",
+      "15 repeated PodLife pod_lives",
+      "16 bool tracks_pods",
+    ])
+    expect(shape(schema.lookupType("kubereel.PodLife"))).toEqual([
+      "1 uint32 pod",
+      "2 double time",
+      "3 double start",
+      "4 double end",
+      "5 bool gone",
+      "6 string uid",
+      "7 string namespace",
+      "8 string name",
+      "9 fixed64 spec_hash",
+      "10 bytes owner_references",
     ])
   })
 })

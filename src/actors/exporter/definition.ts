@@ -23,6 +23,12 @@ export const ExportJob = Schema.Struct({
   excludedLabels: Schema.Array(Schema.Unknown),
   /** Kinds whose owned objects are left out (`skipOwned`). */
   skipOwned: Schema.Array(Schema.String),
+  /** Leave out what objects of the trace own, over any number of steps. */
+  excludeOwned: Schema.Boolean,
+  /** Leave out what a DaemonSet owns directly. */
+  excludeDaemonSetOwned: Schema.Boolean,
+  /** Kinds all of whose objects are recorded: of those the recording knows who owns them. */
+  recordedKinds: Schema.Array(Schema.String),
   /** `trackedObjects` as SimKube writes it, for the trace's own configuration. */
   trackedObjects: Schema.Unknown,
   /** `gvk` → state, of kinds that are not being watched now. */

@@ -6,7 +6,7 @@
  */
 import type { ObjectEvent } from "../../trace/event.ts"
 import { type EncodedSimkubeBatch, encodeSimkubeBatch, SimkubeBatchBuilder } from "../../trace/simkube-batch.ts"
-import { UnwritableChangeError } from "../../trace/simkube-trace.ts"
+import { type OwnedLifecycles, UnwritableChangeError } from "../../trace/simkube-trace.ts"
 import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import type { Encoding, EncodingLease } from "./encoding-pool.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
@@ -50,13 +50,14 @@ interface Pending {
 }
 
 /**
- * Empty pieces, which are pauses, while the window is read; then the trace.
+ * Empty pieces, which are pauses, while the window is read; then the trace. `lifecycles` is iterated when the index is whole.
  *
  * @throws UnwritableChangeError, SpoolError, whatever reading the window throws, and what ended a thread.
  */
 export async function* encodeSimkube(
   window: ExportWindow,
   writer: SimkubeTraceWriter,
+  lifecycles: Iterable<OwnedLifecycles>,
   encoding: Encoding,
   limits: BatchLimits = defaultLimits,
 ): AsyncGenerator<Uint8Array, void> {
@@ -76,7 +77,7 @@ export async function* encodeSimkube(
     yield pause
   }
   await line.end()
-  yield* writer.finish()
+  yield* writer.finish(lifecycles)
 }
 
 const pause = new Uint8Array(0)

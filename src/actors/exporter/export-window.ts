@@ -9,6 +9,7 @@ import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { isJsonObject, type JsonObject } from "../../trace/exact-json.ts"
 import { type CompiledFilters, EventFilter } from "../../trace/filters.ts"
 import { metadataOf } from "../../trace/managed-fields.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/owner-references.ts"
 import type { ExportJob } from "./definition.ts"
 
 /** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */
@@ -24,15 +25,18 @@ export interface ExportWindow {
   events(): Iterable<ObjectEvent | GapEvent | LeftOut>
 }
 
+/** Whether an object of a kind with these owners is left out; asked only about objects that have any. */
+export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
+
 export const readWindow = (
   reader: ArchiveReader,
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   filters: CompiledFilters,
+  isLeftOutByOwners: OwnerRule,
 ): ExportWindow => {
   const filter = new EventFilter(filters)
-  const owned = new Set(job.skipOwned)
-  const ownedUids = new Set<string>()
+  const owned = new OwnedObjects(isLeftOutByOwners)
   const isLeftOut = (event: ObjectEvent): boolean => {
     let parsed: JsonObject | undefined
     const object = (): JsonObject => {
@@ -41,7 +45,7 @@ export const readWindow = (
     }
     // Both are asked, so that both remember.
     const filtered = filter.excludes(event, object)
-    return (owned.has(event.gvk) && isOwned(event, object, ownedUids)) || filtered
+    return owned.excludes(event, object) || filtered
   }
   return {
     *snapshot() {
@@ -60,19 +64,30 @@ export const readWindow = (
 
 const ownerReferences = Buffer.from('"ownerReferences"')
 
-/** `skipOwned` applies to deletions as well (W-10); what vanished is judged by its last state. */
-const isOwned = (event: ObjectEvent, object: () => JsonObject, ownedUids: Set<string>): boolean => {
-  if (event.action === "vanished") return ownedUids.delete(event.uid)
-  const owned = hasOwner(event.object, object)
-  if (owned && event.action === "applied") ownedUids.add(event.uid)
-  else ownedUids.delete(event.uid)
-  return owned
+/** Judges by owners. Deletions as well, by the last state (W-10, W-11); what vanished by its state before. */
+class OwnedObjects {
+  readonly #rule: OwnerRule
+  readonly #excluded = new Set<string>()
+
+  constructor(rule: OwnerRule) {
+    this.#rule = rule
+  }
+
+  excludes(event: ObjectEvent, object: () => JsonObject): boolean {
+    if (event.action === "vanished") return this.#excluded.delete(event.uid)
+    const references = ownersOf(event.object, object)
+    const isExcluded = references.length > 0 && this.#rule(event.gvk, references)
+    if (isExcluded && event.action === "applied") this.#excluded.add(event.uid)
+    else this.#excluded.delete(event.uid)
+    return isExcluded
+  }
 }
 
-const hasOwner = (bytes: Uint8Array, object: () => JsonObject): boolean => {
+const noOwners: ReadonlyArray<OwnerReference> = []
+
+const ownersOf = (bytes: Uint8Array, object: () => JsonObject): ReadonlyArray<OwnerReference> => {
   // An API server writes keys without escapes: where these letters do not stand, the key does not. 0.2 µs instead of 5.
-  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) === -1) return false
+  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) === -1) return noOwners
   const { metadata } = object()
-  const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
-  return Array.isArray(references) && references.length > 0
+  return readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
 }

@@ -5,7 +5,8 @@
  * when the sequence ends, however it ends.
  */
 import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
-import { compileFilters } from "../../trace/filters.ts"
+import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
+import { Ownership } from "../../trace/ownership.ts"
 import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import { fileSpool } from "../../trace/spool.ts"
@@ -13,7 +14,9 @@ import type { ExportJob } from "./definition.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
 import { encodeSimkube } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
-import { type ExportWindow, readWindow } from "./export-window.ts"
+import { type ExportWindow, type OwnerRule, readWindow } from "./export-window.ts"
+import { ExportedOwners } from "./exported-owners.ts"
+import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
   /** Gaps of the recording that touch the window. */
@@ -46,11 +49,12 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
   }
   try {
     const gaps = reader.gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }).length
-    const window = readWindow(reader, job, kinds, filters)
+    const owners = ownersInExport(reader, job, kinds, filters)
+    const window = readWindow(reader, job, kinds, filters, owners.isLeftOut)
     const encoded =
       job.format === "ndjson"
         ? encodeNdjson(ndjsonHeader(job, kinds), window)
-        : spooledSimkube(window, job, tracked, directory, encoding)
+        : spooledSimkube(reader, window, owners.ownership, job, tracked, directory, encoding)
     const pieces = closing(encoded, closeReader)
     const close = async (): Promise<void> => {
       // Waits for a piece under way, which may be reading.
@@ -81,7 +85,9 @@ const ndjsonHeader = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
 })
 
 async function* spooledSimkube(
+  reader: ArchiveReader,
   window: ExportWindow,
+  ownership: Ownership,
   job: ExportJob,
   trackedObjects: TrackedObjects,
   directory: string,
@@ -89,5 +95,48 @@ async function* spooledSimkube(
 ): AsyncGenerator<Uint8Array, void> {
   using spool = fileSpool(directory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
-  yield* encodeSimkube(window, new SimkubeTraceWriter({ trackedObjects, startSeconds, spool }), encoding)
+  const writer = new SimkubeTraceWriter({ trackedObjects, startSeconds, spool })
+  const lifecycles = windowLifecycles(() => reader.podLives({ cut: job.cut }), {
+    fromTime: job.fromTime,
+    untilTime: job.untilTime,
+    tracked: new Set([...trackedObjects].flatMap(([gvk, { trackLifecycle }]) => (trackLifecycle ? [gvk] : []))),
+    ownership,
+    isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
+  })
+  yield* encodeSimkube(window, writer, lifecycles, encoding)
+}
+
+/** The rules about owners of one export. One walk of the graph serves objects and lifecycles. */
+const ownersInExport = (
+  reader: ArchiveReader,
+  job: ExportJob,
+  kinds: ReadonlyArray<string>,
+  filters: CompiledFilters,
+): { readonly ownership: Ownership; readonly isLeftOut: OwnerRule } => {
+  const skipOwned = new Set(job.skipOwned)
+  const isLeftOutAnyway: OwnerRule = (gvk, references) =>
+    (skipOwned.has(gvk) && references.length > 0) ||
+    (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
+  const ownership = new Ownership({
+    ownersOf: remembering((uid) => reader.ownersOf(uid)),
+    recordedKinds: new Set(job.recordedKinds),
+  })
+  const exported = new ExportedOwners(reader, {
+    limits: { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime },
+    kinds: new Set(kinds),
+    filters,
+    isLeftOut: isLeftOutAnyway,
+  })
+  const isLeftOut: OwnerRule = (gvk, references) =>
+    isLeftOutAnyway(gvk, references) || (job.excludeOwned && ownership.isBelow(references, (uid) => exported.has(uid)))
+  return { ownership, isLeftOut }
+}
+
+/** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */
+const remembering = <Value>(look: (uid: string) => Value): ((uid: string) => Value) => {
+  const known = new Map<string, Value>()
+  return (uid) => {
+    if (!known.has(uid)) known.set(uid, look(uid))
+    return known.get(uid) as Value
+  }
 }

@@ -47,6 +47,8 @@ export const Settled = Schema.Struct({
   first: Schema.Array(UnknownOwner),
 })
 
+export type Settled = typeof Settled.Type
+
 /** Unknown owners that are named: a log line or a header holds no more. */
 export const maximumNamed = 20
 

@@ -6,8 +6,9 @@
  * questions beyond the queue's bound are left out and found again in the database once it has room.
  */
 import type { Clock } from "../../runtime/clock.ts"
+import { parseOwnerReferences } from "../../trace/owner-references.ts"
+import { gvkOfReference } from "../../trace/ownership.ts"
 import type { OwnerAnswer, OwnerQuestion } from "../owner-messages.ts"
-import { apiVersionGvk, type OwnerReference, parseOwnerReferences } from "../owner-references.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 import { Remembered } from "./remembered.ts"
@@ -147,9 +148,9 @@ export class OwnerResolver {
 const noBytes = new Uint8Array(0)
 
 const questionsOf = (ownerReferences: string, namespace: string): ReadonlyArray<OwnerQuestion> =>
-  parseOwnerReferences(ownerReferences).map((reference: OwnerReference) => ({
+  parseOwnerReferences(ownerReferences).map((reference) => ({
     uid: reference.uid,
-    gvk: apiVersionGvk(reference),
+    gvk: gvkOfReference(reference),
     namespace,
     name: reference.name,
   }))

@@ -1,17 +1,22 @@
 /**
- * The store: the only writer of the recording. Takes frames, commits them in batches, acknowledges what is committed, and
- * tells starting watchers where their kinds stand.
+ * The store: the only writer of the recording. Takes frames, commits them in batches, acknowledges what is committed,
+ * tells starting watchers where their kinds stand, and the owner-resolver which owners were met; its answers are frames like any.
  *
  * Acknowledged means committed: at the latest 100 ms after a frame arrived, or when a block of 1 MiB is full. When the disk refuses
  * (full, gone), nothing is acknowledged and nothing is dropped: senders keep their frames, reading stops by back-pressure, and the
- * commit is tried again every second.
+ * commit is tried again every second. A watcher that starts meanwhile waits too, and so does a store: only what the first
+ * start of a process meets is told to whoever started it.
  */
 import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
-import { ArchiveWriter, type CommitResult } from "../../trace/archive/archive-writer.ts"
-import { observationsMailbox, storedStateMailbox } from "../names.ts"
+import { ArchiveIoError, DiskFullError } from "../../trace/archive/archive-errors.ts"
+import { type AppendResult, ArchiveWriter, type CommitResult } from "../../trace/archive/archive-writer.ts"
+import type { StoredOwnerEdge } from "../../trace/archive/owner-edges.ts"
+import { observationsMailbox, ownerAnswersMailbox, ownerQuestionsMailbox, storedStateMailbox } from "../names.ts"
+import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
+import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
@@ -26,11 +31,10 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
   Effect.gen(function* () {
     const { config } = context
     const archive = yield* Effect.acquireRelease(
-      Effect.try({
-        try: () => ArchiveWriter.open(config.directory, { fsync: config.fsync }),
-        catch: (cause) => cause,
-      }),
+      context.incarnation === 1 ? openArchive(config) : openPatiently(context),
       (open) => Effect.sync(() => open.close()),
+      // One that waits for room can be stopped.
+      { interruptible: true },
     )
     const writer = new StoreWriter(context, archive)
     yield* Effect.acquireRelease(
@@ -40,7 +44,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     const attempt = <A>(action: () => A): Effect.Effect<A, StoreUnavailable> =>
       Effect.try({ try: action, catch: (cause) => new StoreUnavailable({ message: messageOf(cause) }) })
     return {
-      nextIncarnation: (sender) => attempt(() => archive.nextIncarnation(sender)),
+      nextIncarnation: (sender) => attempt(() => writer.nextIncarnation(sender)),
       cut: () =>
         attempt(() => {
           writer.commitOrThrow()
@@ -63,16 +67,43 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     }
   })
 
+type StoreContext = ActorContext<StoreConfig, StoreReport>
+
+const openArchive = ({ directory, fsync }: StoreConfig): Effect.Effect<ArchiveWriter, unknown> =>
+  Effect.try({ try: () => ArchiveWriter.open(directory, { fsync }), catch: (cause) => cause })
+
+/** A later life had the directory before: what keeps it from there for want of room or of a disk passes, or is told until it does. */
+const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
+  openArchive(context.config).pipe(
+    Effect.catchIf(isRetryable, (cause) => {
+      context.report({ type: "commit-failed", message: messageOf(cause) })
+      return Effect.andThen(
+        pause(context),
+        Effect.suspend(() => openPatiently(context)),
+      )
+    }),
+  )
+
+const isRetryable = (cause: unknown): boolean => cause instanceof DiskFullError || cause instanceof ArchiveIoError
+
+const pause = ({ clock }: StoreContext): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const timer = clock.after(commitRetryMs, () => resume(Effect.void))
+    return Effect.sync(() => timer.cancel())
+  })
+
 /** Gathers, commits, acknowledges. */
 class StoreWriter {
-  readonly #context: ActorContext<StoreConfig, StoreReport>
+  readonly #context: StoreContext
   readonly #archive: ArchiveWriter
-  readonly #inbox: ReturnType<ActorContext<StoreConfig, StoreReport>["inbox"]>
+  readonly #inbox: ReturnType<StoreContext["inbox"]>
+  readonly #answers: ReturnType<StoreContext["inbox"]>
+  readonly #questions: OwnerQuestions | undefined
   #commitTimer: Timer | undefined
   #syncTimer: Timer | undefined
   readonly #presence: Presence
-  /** What the disk refuses now. */
-  readonly #troubles = new Set<"commit" | "sync">()
+  /** What the disk refuses now, and how; the oldest first, which is the one to tell of. */
+  readonly #troubles = new Map<Write, string>()
   #stopped = false
   #isGone = false
   #events = 0
@@ -84,7 +115,7 @@ class StoreWriter {
   #commits = 0
   #longestCommitMs = 0
 
-  constructor(context: ActorContext<StoreConfig, StoreReport>, archive: ArchiveWriter) {
+  constructor(context: StoreContext, archive: ArchiveWriter) {
     this.#context = context
     this.#archive = archive
     this.#presence = new Presence(context.config.directory)
@@ -92,13 +123,20 @@ class StoreWriter {
       attached: (sender, incarnation) => this.#attached(sender, incarnation),
       frame: (sender, frame) => {
         const outcome = archive.append(sender, frame.incarnation, frame.number, frame.payload)
-        if (outcome === "duplicate") this.#duplicates++
-        else this.#frames++
-        this.#pendingSince ??= context.clock.monotonicMs()
-        if (archive.hasSealedBlock && !this.#troubles.has("commit")) this.commit()
-        else this.#commitTimer ??= context.clock.after(commitDelayMs, () => this.commit())
+        this.#taken(outcome)
       },
     })
+    this.#answers = context.inbox(ownerAnswersMailbox, {
+      attached: (sender, incarnation) => (this.commit() ? archive.lastFrame(sender, incarnation) : "later"),
+      frame: (sender, { incarnation, number, payload }) => {
+        const now = context.clock.wallMicros()
+        const edges = decodeOwnerAnswers(payload).map((answer) => edgeOf(answer, now))
+        this.#taken(archive.appendOwners(sender, incarnation, number, edges, payload.length))
+      },
+    })
+    this.#questions = context.config.asksOwners
+      ? new OwnerQuestions(context.outbox(ownerQuestionsMailbox, questionsWindow))
+      : undefined
   }
 
   start(): void {
@@ -114,6 +152,16 @@ class StoreWriter {
     if (!isCommitted) {
       throw new Error(`the last frames could not be committed to ${this.#context.config.directory}; see the log above`)
     }
+  }
+
+  /** A frame waits for the commit, which is made at once for a full block and later for less. */
+  #taken(outcome: AppendResult): void {
+    const { clock } = this.#context
+    if (outcome === "duplicate") this.#duplicates++
+    else if (outcome === "appended") this.#frames++
+    this.#pendingSince ??= clock.monotonicMs()
+    if (this.#archive.hasSealedBlock && !this.#troubles.has("commit")) this.commit()
+    else this.#commitTimer ??= clock.after(commitDelayMs, () => this.commit())
   }
 
   /** Commits on the timer's or the volume's account: what the disk refuses is tried again later. */
@@ -138,14 +186,31 @@ class StoreWriter {
     const before = clock.monotonicMs()
     const result = this.#commitArchive()
     for (const { sender, incarnation, number } of result.acknowledgements) {
-      this.#inbox.acknowledge(sender, incarnation, number)
+      const inbox = this.#isWatcher(sender) ? this.#inbox : this.#answers
+      inbox.acknowledge(sender, incarnation, number)
     }
+    this.#questions?.ask(result.owners)
     this.#events += result.events
     this.#bytes += result.bytes
     this.#commits++
     this.#pendingSince = undefined
     this.#longestCommitMs = Math.max(this.#longestCommitMs, clock.monotonicMs() - before)
     this.#accepted("commit")
+    if (this.#stopped) return
+    this.#inbox.attachDeferred()
+    this.#answers.attachDeferred()
+  }
+
+  /** Whoever asks does so again when the disk refuses. */
+  nextIncarnation(sender: string): number {
+    try {
+      const next = this.#archive.nextIncarnation(sender)
+      this.#accepted("hand-out")
+      return next
+    } catch (cause) {
+      this.#refused("hand-out", cause)
+      throw cause
+    }
   }
 
   #commitArchive(): CommitResult {
@@ -174,13 +239,20 @@ class StoreWriter {
     }
   }
 
-  /** A watcher starts, or meets a new life of ours. What its earlier life left here is committed before its state is read. */
-  #attached(sender: string, incarnation: number): number {
-    this.commitOrThrow()
+  /**
+   * A watcher starts, or meets a new life of ours. What its earlier life left here is committed before its state is read; it
+   * waits until the disk takes that.
+   */
+  #attached(sender: string, incarnation: number): number | "later" {
+    if (!this.commit()) return "later"
     const watcher = this.#context.config.watchers.find((each) => each.name === sender)
     if (watcher === undefined) throw new Error(`an unknown sender was linked to the store: ${sender}`)
-    sendStoredState(this.#context.outbox(storedStateMailbox(sender)), this.#archive, watcher.gvk, incarnation)
+    sendStoredState(this.#context.outbox(storedStateMailbox(sender)), this.#archive, watcher, incarnation)
     return this.#archive.lastFrame(sender, incarnation)
+  }
+
+  #isWatcher(sender: string): boolean {
+    return this.#context.config.watchers.some(({ name }) => name === sender)
   }
 
   #syncLater(): void {
@@ -207,14 +279,27 @@ class StoreWriter {
     } else await this.#archive.sync()
   }
 
-  #refused(what: "commit" | "sync", cause: unknown): void {
-    this.#troubles.add(what)
-    this.#context.report({ type: "commit-failed", message: messageOf(cause) })
+  #refused(what: Write, cause: unknown): void {
+    this.#troubles.set(what, messageOf(cause))
+    this.#tell()
   }
 
-  #accepted(what: "commit" | "sync"): void {
-    if (this.#troubles.delete(what) && this.#troubles.size === 0) this.#context.report({ type: "commit-recovered" })
+  #accepted(what: Write): void {
+    if (this.#troubles.delete(what)) this.#tell()
+  }
+
+  #tell(): void {
+    const [message] = this.#troubles.values()
+    this.#context.report(message === undefined ? { type: "commit-recovered" } : { type: "commit-failed", message })
   }
 }
+
+const edgeOf = ({ uid, gvk, namespace, name, ownerReferences, found }: OwnerAnswer, time: number): StoredOwnerEdge => {
+  const references = Buffer.from(ownerReferences).toString("utf8")
+  return { uid, gvk, namespace, name, ownerReferences: references, source: found ? "learnt" : "gone", time }
+}
+
+/** What the store asks of the disk: to take frames, to keep them through a power loss, to note that a watcher starts. */
+type Write = "commit" | "sync" | "hand-out"
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

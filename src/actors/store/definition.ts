@@ -11,7 +11,17 @@ export interface StoreConfig {
    */
   readonly fsync: "interval" | "always"
   /** Watchers that will be linked, by actor name, with the kind each records. */
-  readonly watchers: ReadonlyArray<{ readonly name: string; readonly gvk: string }>
+  readonly watchers: ReadonlyArray<StoreWatcher>
+  /** Whether an owner-resolver will be linked: without one nobody is asked about owners. */
+  readonly asksOwners: boolean
+}
+
+/** A watcher that will be linked. */
+export interface StoreWatcher {
+  readonly name: string
+  readonly gvk: string
+  /** Whether it follows the lives of pods; at most one does. */
+  readonly tracksPods: boolean
 }
 
 /** Told when it matters to people. */

@@ -1,10 +1,20 @@
 /** Hands a kind's stored state to a watcher that starts, in frames of some thousand objects. */
 import type { Outbox } from "../../runtime/outbox.ts"
 import type { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
-import { encodeStoredState } from "../stored-state.ts"
+import type { KindState } from "../../trace/archive/kind-table.ts"
+import { podLivesKind } from "../../trace/pod-lives-kind.ts"
+import { encodeStoredState, type LivesResumePoint } from "../stored-state.ts"
 
-/** Everything sent is committed: the watcher may resume from it. `incarnation`: the watcher's life it is meant for. */
-export const sendStoredState = (outbox: Outbox, archive: ArchiveWriter, gvk: string, incarnation: number): void => {
+/**
+ * Everything sent is committed: the watcher may resume from it. `incarnation`: the watcher's life it is meant for. `tracksPods`:
+ * it follows the lives of pods as well.
+ */
+export const sendStoredState = (
+  outbox: Outbox,
+  archive: ArchiveWriter,
+  { gvk, tracksPods }: { readonly gvk: string; readonly tracksPods: boolean },
+  incarnation: number,
+): void => {
   const kind = archive.kindState(gvk)
   const head = {
     resumeVersion: kind.completeThrough,
@@ -14,7 +24,20 @@ export const sendStoredState = (outbox: Outbox, archive: ArchiveWriter, gvk: str
     completeTime: kind.completeThroughTime,
     clusterUid: kind.clusterUid === "" ? (archive.metadata.get("clusterUid") ?? "") : kind.clusterUid,
     incarnation,
+    nextPodNumber: archive.nextPodNumber,
+    lives: livesOf(archive.kindState(podLivesKind)),
   }
-  for (const objects of archive.liveObjects(gvk)) outbox.send(encodeStoredState({ ...head, objects, last: false }))
-  outbox.send(encodeStoredState({ ...head, objects: [], last: true }))
+  for (const objects of archive.liveObjects(gvk)) {
+    outbox.send(encodeStoredState({ ...head, objects, pods: [], last: false }))
+  }
+  if (tracksPods) {
+    for (const pods of archive.livingPods()) outbox.send(encodeStoredState({ ...head, objects: [], pods, last: false }))
+  }
+  outbox.send(encodeStoredState({ ...head, objects: [], pods: [], last: true }))
 }
+
+const livesOf = ({ completeThrough, epoch, completeThroughTime }: KindState): LivesResumePoint => ({
+  resumeVersion: completeThrough,
+  epoch,
+  completeTime: completeThroughTime,
+})

@@ -1,5 +1,6 @@
 /**
- * The watcher: one GVK, one worker. Loads its stored state, then feeds what one list/watch yields to the store.
+ * The watcher: one GVK, one worker. Loads its stored state, then feeds what one list/watch yields to the store. The one
+ * that watches pods follows their lives too, if it is told to, and may do nothing else.
  *
  * It ends nothing by itself: whatever the server does is a state of the session. It crashes on bugs and when memory runs
  * out, and its successor resumes at the version the store has committed.
@@ -13,15 +14,18 @@ import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
+import { podKind, podLivesKind } from "../../trace/pod-lives-kind.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import type { WatcherConfig, WatcherControl, WatcherReport } from "./definition.ts"
-import { receiveStoredState } from "./loaded-state.ts"
+import { followedPods } from "./followed-pods.ts"
+import { type LoadedState, receiveStoredState } from "./loaded-state.ts"
 import { RecordingSink } from "./recording-sink.ts"
 
 export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport> = (context) =>
   Effect.gen(function* () {
     const { config, clock } = context
-    const gvk = parseGvk(config.gvk)
+    const recordsEvents = config.gvk !== podLivesKind
+    const gvk = parseGvk(recordsEvents ? config.gvk : podKind)
     if (gvk === undefined) return yield* Effect.die(new Error(`not a group/version.kind: ${config.gvk}`))
     const client = yield* Effect.acquireRelease(
       Effect.sync(() => new HttpClient(config.endpoint, { userAgent: config.userAgent })),
@@ -43,7 +47,9 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
       else report()
     }
 
-    const begin = ({ resume, objects }: Parameters<Parameters<typeof receiveStoredState>[2]>[0]): void => {
+    const begin = ({ resume, objects, pods }: LoadedState): void => {
+      const followed = config.tracksPods ? followedPods(config.gvk, resume, pods) : undefined
+      const mustList = resume.resumeVersion === "" || (followed !== undefined && followed.interrupted.length > 0)
       const sink = new RecordingSink(
         {
           gvk: config.gvk,
@@ -52,6 +58,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           skipOwned: config.skipOwned,
           namespaces:
             config.namespaces === undefined || namespace !== undefined ? undefined : new Set(config.namespaces),
+          recordsEvents,
         },
         outbox,
         clock,
@@ -67,6 +74,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         },
         resume,
         objects,
+        followed,
       )
       const session = new WatchSession({
         transport: client,
@@ -78,7 +86,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         rules,
         labelSelector: config.labelSelector,
         fieldSelector: config.fieldSelector,
-        resumeVersion: resume.resumeVersion === "" ? undefined : resume.resumeVersion,
+        resumeVersion: mustList ? undefined : resume.resumeVersion,
         clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
       })
       outbox.onWritable(() => session.resume())
@@ -106,6 +114,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         Effect.sync(() => {
           const session = running?.session.statistics
           const sink = running?.sink.statistics
+          const pods = running?.sink.podStatistics
           return {
             received: session?.objects ?? 0,
             recorded: (sink?.recorded ?? 0) + (sink?.vanished ?? 0),
@@ -121,6 +130,9 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
             bytes: session?.bytes ?? 0,
             clockSkewMs: session?.clockSkewMs ?? 0,
             liveObjects: running?.sink.liveObjects ?? 0,
+            followedPods: pods?.size ?? 0,
+            podLives: pods?.records ?? 0,
+            undecodablePods: pods?.undecodable ?? 0,
             lastEventTime: running?.sink.lastEventTime ?? 0,
           }
         }),

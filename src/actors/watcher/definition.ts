@@ -7,7 +7,10 @@ import type { ActorDefinition } from "../../runtime/actor.ts"
 
 /** Everything one watcher needs to know; plain data. */
 export interface WatcherConfig {
+  /** `podLivesKind` for a watcher that watches pods for their lives alone. */
   readonly gvk: string
+  /** Whether the lives of pods are followed; only for pods. */
+  readonly tracksPods: boolean
   readonly endpoint: ApiEndpoint
   /** `kubereel/<version>`: how an operator finds us in audit logs. */
   readonly userAgent: string
@@ -62,6 +65,12 @@ export const WatcherStatistics = Schema.Struct({
   /** ms by which the server's clock is ahead of ours. */
   clockSkewMs: Schema.Number,
   liveObjects: Schema.Number,
+  /** Pods whose lives are followed: that have run and exist. */
+  followedPods: Schema.Number,
+  /** Changes of pods' lives sent to the store. */
+  podLives: Schema.Number,
+  /** Pod objects of which no life could be read. */
+  undecodablePods: Schema.Number,
   /** µs since the Unix epoch; 0 before the first event. */
   lastEventTime: Schema.Number,
 })

@@ -8,7 +8,13 @@
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { Outbox } from "../../runtime/outbox.ts"
-import { type ActionCode, type Gap, type NewObject, ObservationsBuilder } from "../../trace/observations.ts"
+import {
+  type ActionCode,
+  type Gap,
+  type NewObject,
+  ObservationsBuilder,
+  type PodLife,
+} from "../../trace/observations.ts"
 import type { KindResumePoint } from "../stored-state.ts"
 
 /** ms that an event may wait for company (architecture §3: a frame is at most 5 ms old). */
@@ -26,6 +32,9 @@ const progressBytes = 4096
  * (the kill tests met that in one run of ten).
  */
 const versionRoom = "0".repeat(64)
+
+/** Bytes of an event besides its object, and of naming the object: UID, namespace and name have 352 characters at most. */
+const eventAllowance = 4096
 
 /** Where frames go: the outbox of the `observations` mailbox. */
 export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
@@ -48,11 +57,12 @@ export class FrameWriter {
   #readTime = 0
   #lastTime: number
 
-  constructor(gvk: string, outlet: FrameOutlet, clock: Clock, resume: KindResumePoint) {
+  /** `tracksPods`: pod lifecycles are told of as well, and are complete as far as the kind is. Default false. */
+  constructor(gvk: string, outlet: FrameOutlet, clock: Clock, resume: KindResumePoint, tracksPods = false) {
     this.#gvk = gvk
     this.#outlet = outlet
     this.#clock = clock
-    this.#builder = new ObservationsBuilder(gvk)
+    this.#builder = new ObservationsBuilder(gvk, { tracksPods })
     this.#epoch = resume.epoch
     this.#completeVersion = resume.resumeVersion
     this.#completeTime = resume.completeTime
@@ -103,7 +113,7 @@ export class FrameWriter {
     throw new Error(`an event of ${end - start} bytes of ${this.#gvk} object ${objectNumber} fits no frame`)
   }
 
-  /** Names an object whose number is new; before its first event. */
+  /** Names an object whose number is new, before its first event, or whose owners are. */
   object(object: NewObject): void {
     this.#open(frameBytes)
     if (this.#builder.addObject(object)) return
@@ -118,6 +128,19 @@ export class FrameWriter {
     this.flush()
     this.#open(frameBytes)
     this.#builder.addGap(gap)
+  }
+
+  /**
+   * Records a change of a pod's life. The frame has room for an event of `objectBytes` and its object's name afterwards: were the two
+   * in different frames and only the first stored, a deleted pod would be met anew.
+   */
+  podLife(life: PodLife, objectBytes: number): void {
+    const following = objectBytes + eventAllowance
+    this.#open(frameBytes)
+    if (this.#builder.addPodLife(life, following)) return
+    this.flush()
+    this.#open(Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + versionRoom.length * 3))
+    this.#builder.addPodLife(life)
   }
 
   /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */

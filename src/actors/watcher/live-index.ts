@@ -5,6 +5,7 @@
  * said here. Memory is O(live objects): an entry goes when its object dies, and a UID dies once.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { unknownOwners } from "./owner-fingerprint.ts"
 import { UidTable } from "./uid-table.ts"
 
 export interface LiveObject {
@@ -17,6 +18,8 @@ export interface LiveObject {
   epoch: number
   fingerprintLow: number
   fingerprintHigh: number
+  /** Of its ownerReferences (owner-fingerprint.ts). */
+  owners: number
   /** The last list in which it stood. */
   list: number
 }
@@ -87,6 +90,7 @@ export class LiveIndex {
       epoch: 0,
       fingerprintLow: 0,
       fingerprintHigh: 0,
+      owners: unknownOwners,
       list: this.#list,
     }
     this.#byUid.set(uid, object)

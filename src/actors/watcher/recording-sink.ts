@@ -1,6 +1,7 @@
 /**
  * Turns what a watch session observes into events of the recording: decides what counts as a change, gives objects their
- * numbers, and draws the conclusions of a list.
+ * numbers, and draws the conclusions of a list. On a stream of pods it also has their lives followed, into the same frames: so
+ * events and lives are complete up to one version, and a crash loses or repeats neither without the other.
  *
  * A UID dies once; a name is never held by two objects at the same time. Under pressure `isWritable` turns false and the
  * session stops reading; what is already read always finds a place.
@@ -11,10 +12,13 @@ import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
 import type { KindState, ListReason } from "../../kube/watch/protocol.ts"
 import type { ObservedAction, WatchSink } from "../../kube/watch/sink.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import { VANISHED } from "../../trace/observations.ts"
+import { type NewObject, VANISHED } from "../../trace/observations.ts"
 import type { KindResumePoint, StoredObject } from "../stored-state.ts"
+import { type FollowedPods, type InterruptedKind, interruption } from "./followed-pods.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import { LiveIndex, type LiveObject } from "./live-index.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
+import { type PodStatistics, PodTracker } from "./pod-tracker.ts"
 
 export type { FrameOutlet } from "./frame-writer.ts"
 
@@ -37,6 +41,8 @@ export interface RecordingRules {
   readonly skipOwned: boolean
   /** Only objects of these namespaces are recorded; `undefined` records all. */
   readonly namespaces: ReadonlySet<string> | undefined
+  /** False: objects make no events; only the lives of pods are recorded. Default true. */
+  readonly recordsEvents?: boolean
 }
 
 /** Counters since the sink was made. */
@@ -56,6 +62,7 @@ const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
 
+/** What a gap says unless the list that follows it has told more. */
 const gapDetails = {
   expired: "the server no longer had the changes after the last version recorded; its present state was listed",
   overload: "reading was suspended until the server hung up and forgot the changes; its present state was listed",
@@ -69,6 +76,10 @@ export class RecordingSink implements WatchSink {
   readonly #frames: FrameWriter
   readonly #countsAll: boolean
   #listing: ListReason | undefined
+  #listDetail: string | undefined
+  readonly #pods: PodTracker | undefined
+  readonly #recordsEvents: boolean
+  #interrupted: ReadonlyArray<InterruptedKind>
   #epochDetail = ""
   #scratch = Buffer.alloc(0)
 
@@ -79,11 +90,15 @@ export class RecordingSink implements WatchSink {
     listener: SinkListener,
     resume: KindResumePoint,
     objects: Iterable<StoredObject>,
+    pods?: FollowedPods,
   ) {
     this.#kind = kind
     this.#listener = listener
     this.#countsAll = kind.rules.detect === "all"
-    this.#frames = new FrameWriter(kind.gvk, outlet, clock, resume)
+    this.#recordsEvents = kind.recordsEvents ?? true
+    this.#frames = new FrameWriter(kind.gvk, outlet, clock, resume, pods !== undefined)
+    this.#pods = pods && new PodTracker(this.#frames, (detail) => listener.alarm(detail), pods)
+    this.#interrupted = pods?.interrupted ?? []
     this.#index = new LiveIndex(resume.nextObjectNumber)
     for (const stored of objects) {
       const object = this.#index.restore(stored.number, stored.uid, stored.namespace, stored.name)
@@ -103,6 +118,11 @@ export class RecordingSink implements WatchSink {
     return this.#index.size
   }
 
+  /** What became of the pods followed; `undefined` if none are. */
+  get podStatistics(): (PodStatistics & { readonly size: number }) | undefined {
+    return this.#pods && { ...this.#pods.statistics, size: this.#pods.size }
+  }
+
   /** µs since the Unix epoch of the last event; 0 before the first. */
   get lastEventTime(): number {
     return this.#frames.lastTime
@@ -117,7 +137,24 @@ export class RecordingSink implements WatchSink {
     end: number,
     scanned: ScannedObject,
   ): void {
+    if (this.#pods !== undefined && !this.#isElsewhere(bytes, scanned)) {
+      this.#pods.observed(action === deletedAction, bytes, start, end, scanned)
+    }
+    if (this.#recordsEvents) this.#observeObject(action, version, bytes, start, end, scanned)
+    // Objects of a list come in no order, so none of them says how far it is complete.
+    if (!fromList) this.#reach(version)
+  }
+
+  #observeObject(
+    action: ObservedAction,
+    version: ResourceVersion | string,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    scanned: ScannedObject,
+  ): void {
     const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
+    if (known !== undefined) this.#compareOwners(known, bytes, scanned)
     // Decided at first sight: an object that is recorded already and adopted later must still be seen to die.
     if (known === undefined && this.#isLeftOut(bytes, scanned)) this.statistics.leftOut++
     else if (action === deletedAction) {
@@ -134,25 +171,36 @@ export class RecordingSink implements WatchSink {
       known.epoch = this.#frames.epoch
       this.statistics.unchanged++
     }
-    // Objects of a list come in no order, so none of them says how far it is complete.
-    if (!fromList) this.#reach(version)
+  }
+
+  /** An object that is adopted or released is named again with its new owners, whether or not `detect` counts the change. */
+  #compareOwners(known: LiveObject, bytes: Buffer, scanned: ScannedObject): void {
+    const owners = ownersFingerprint(bytes, scanned)
+    if (owners === known.owners) return
+    const isNews = owners !== noOwners || known.owners !== unknownOwners
+    known.owners = owners
+    if (isNews) this.#frames.object(namedObject(known, owners, bytes, scanned))
   }
 
   readDone(): void {
     this.#frames.readDone()
   }
 
-  listStarted(reason: ListReason): void {
+  listStarted(reason: ListReason, detail?: string): void {
     this.#frames.flush()
     this.#listing = reason
+    this.#listDetail = detail
     this.#frames.reach(undefined)
     this.#index.beginList()
+    this.#pods?.listStarted()
   }
 
   listCompleted(version: string): void {
     const reason = this.#reasonOfList()
     for (const object of [...this.#index.missing()]) this.#vanish(object, parseResourceVersion(version) ?? version)
+    this.#pods?.listCompleted()
     if (reason !== "first") this.#recordGap(reason, version)
+    this.#recordInterruption(reason, version)
     this.#listing = undefined
     this.#frames.reach(version)
     this.#frames.flush()
@@ -202,7 +250,7 @@ export class RecordingSink implements WatchSink {
    */
   #reasonOfList(): ListReason {
     const reason = this.#listing ?? "expired"
-    if (reason !== "first" || this.#frames.epoch === 0) return reason
+    if (reason !== "first" || this.#frames.epoch === 0 || this.#frames.completeVersion !== "") return reason
     this.#epochDetail ||= "the recorder ended before the list that a restored cluster called for was complete"
     return "cluster-restored"
   }
@@ -213,10 +261,14 @@ export class RecordingSink implements WatchSink {
   }
 
   #isLeftOut(bytes: Buffer, scanned: ScannedObject): boolean {
-    const { skipOwned, namespaces } = this.#kind
-    if (skipOwned && isOwned(bytes, scanned)) return true
-    if (namespaces === undefined) return false
-    return !namespaces.has(bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd))
+    const { skipOwned } = this.#kind
+    return (skipOwned && isOwned(bytes, scanned)) || this.#isElsewhere(bytes, scanned)
+  }
+
+  /** In a namespace that is not recorded. */
+  #isElsewhere(bytes: Buffer, { namespaceStart, namespaceEnd }: ScannedObject): boolean {
+    const { namespaces } = this.#kind
+    return namespaces !== undefined && !namespaces.has(bytes.toString("utf8", namespaceStart, namespaceEnd))
   }
 
   /** Gives a UID that was never seen its number. */
@@ -228,11 +280,8 @@ export class RecordingSink implements WatchSink {
     // Deleted and created again where nobody watched: the old one must be gone before the new one appears.
     if (before !== undefined) this.#vanish(before, version)
     const object = this.#index.add(uid, namespace, name)
-    const owners =
-      scanned.ownerReferencesEnd > scanned.ownerReferencesStart
-        ? { ownerReferences: bytes.subarray(scanned.ownerReferencesStart, scanned.ownerReferencesEnd) }
-        : {}
-    this.#frames.object({ number: object.number, uid, namespace, name, ...owners })
+    object.owners = ownersFingerprint(bytes, scanned)
+    this.#frames.object(namedObject(object, object.owners, bytes, scanned))
     return object
   }
 
@@ -284,8 +333,20 @@ export class RecordingSink implements WatchSink {
       // Also after the clock was set back.
       toTime: Math.max(this.#frames.now(), this.#frames.completeTime),
       reason,
-      detail: reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason],
+      detail: this.#listDetail ?? (reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]),
     })
+  }
+
+  /** Pods were listed although the recording knew how to resume: what happened in between is not in it. */
+  #recordInterruption(reason: ListReason, toVersion: string): void {
+    for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
+      // A list made for another reason has left a gap of the kind itself.
+      if (fromVersion === toVersion || (reason !== "first" && gvk === this.#kind.gvk)) continue
+      this.statistics.gaps++
+      const toTime = Math.max(this.#frames.now(), fromTime)
+      this.#frames.gap({ gvk, fromVersion, toVersion, fromTime, toTime, ...interruption })
+    }
+    this.#interrupted = []
   }
 
   /** Copies the object without `managedFields` to the scratch buffer; answers its length. */
@@ -294,6 +355,14 @@ export class RecordingSink implements WatchSink {
     const head = bytes.copy(this.#scratch, 0, start, from)
     return head + bytes.copy(this.#scratch, head, until, end)
   }
+}
+
+const namedObject = (object: LiveObject, owners: number, bytes: Buffer, scanned: ScannedObject): NewObject => {
+  const { number, uid, namespace, name } = object
+  const { ownerReferencesStart, ownerReferencesEnd } = scanned
+  return owners === noOwners
+    ? { number, uid, namespace, name }
+    : { number, uid, namespace, name, ownerReferences: bytes.subarray(ownerReferencesStart, ownerReferencesEnd) }
 }
 
 /** An empty array is no owner, however it is written; whatever else stands there is at least one object. */

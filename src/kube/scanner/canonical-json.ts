@@ -25,7 +25,9 @@ export interface Member {
   readonly end: number
 }
 
-const decode = (bytes: Buffer, start: number, end: number): unknown => JSON.parse(bytes.toString("utf8", start, end))
+/** The text of the valid JSON string in [start, end), quotes included. */
+export const decodeString = (bytes: Buffer, start: number, end: number): string =>
+  String(JSON.parse(bytes.toString("utf8", start, end)))
 
 /** The members of the valid object that begins at `position`, in the order in which they stand. */
 export const readMembers = (json: JsonBytes, position: number): ReadonlyArray<Member> => {
@@ -35,7 +37,7 @@ export const readMembers = (json: JsonBytes, position: number): ReadonlyArray<Me
     const keyEnd = json.skipString(at + 1)
     const valueStart = json.skipColon(keyEnd)
     const end = json.skipValue(valueStart)
-    members.push({ key: String(decode(json.bytes, at, keyEnd)), start: at, keyEnd, valueStart, end })
+    members.push({ key: decodeString(json.bytes, at, keyEnd), start: at, keyEnd, valueStart, end })
     at = json.skipSpace(end)
     if (json.view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
   }
@@ -78,7 +80,7 @@ class Writer {
   /** A string with escapes is written anew, any other keeps its bytes, be they UTF-8 or not. */
   private string(start: number, end: number): void {
     const token = this.json.bytes.subarray(start, end)
-    if (token.includes(BACKSLASH)) this.text(JSON.stringify(decode(token, 0, token.length)))
+    if (token.includes(BACKSLASH)) this.text(JSON.stringify(decodeString(token, 0, token.length)))
     else this.parts.push(token)
   }
 

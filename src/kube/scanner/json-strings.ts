@@ -44,17 +44,24 @@ export const skipString = (view: DataView, position: number, end: number): numbe
 
 /** The same for the last bytes before `end`, where a read of four would reach beyond it. */
 const skipStringTail = (view: DataView, position: number, end: number): number => {
+  let at = plainTailEnd(view, position, end)
+  while (at < end && view.getUint8(at) === BACKSLASH) {
+    at = skipEscape(view, at, end)
+    if (at < 0) return -1
+    at = plainTailEnd(view, at, end)
+  }
+  return at < end && view.getUint8(at) === QUOTE ? at + 1 : -1
+}
+
+/** Byte by byte to the first quote, backslash or control character; `end` when there is none. */
+const plainTailEnd = (view: DataView, position: number, end: number): number => {
   let at = position
   while (at < end) {
     const byte = view.getUint8(at)
-    if (byte === QUOTE) return at + 1
-    if (byte === BACKSLASH) {
-      at = skipEscape(view, at, end)
-      if (at < 0) return -1
-    } else if (byte < 32) return -1
-    else at++
+    if (byte === QUOTE || byte === BACKSLASH || byte < 32) break
+    at++
   }
-  return -1
+  return at
 }
 
 /** The same for a string whose bytes are its text: -1 also when it has an escape sequence. */
@@ -72,10 +79,6 @@ export const skipPlainString = (view: DataView, position: number, end: number): 
     }
     at += 4
   }
-  for (; at < end; at++) {
-    const byte = view.getUint8(at)
-    if (byte === QUOTE) return at + 1
-    if (byte === BACKSLASH || byte < 32) return -1
-  }
-  return -1
+  at = plainTailEnd(view, at, end)
+  return at < end && view.getUint8(at) === QUOTE ? at + 1 : -1
 }

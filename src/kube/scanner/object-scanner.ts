@@ -42,7 +42,7 @@ export class ObjectScanner extends ObjectReport {
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
     while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
-    if (start < 0 || last <= start || !this.json.load(bytes, last)) return false
+    if (start < 0 || last <= start || !this.json.load(bytes, last, start)) return false
     const first = this.json.skipSpace(start)
     return first < last && this.scanAt(first) === last
   }

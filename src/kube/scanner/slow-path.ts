@@ -1,13 +1,16 @@
 /**
  * Reads what the byte scanner does not understand, with the same result: rare, allocating, some twenty times slower.
  *
- * `JSON.parse` decides what is JSON. Then the object is brought into a form that the scanner understands and scanned by
- * the very same code, so both ways agree on every field and on the fingerprint. What cannot be read this way either is
- * an {@link UnreadableError}, returned as a value: the caller counts it, logs it with kind and offset, and lists anew.
+ * The object is brought into a form that the scanner understands and scanned by the very same code, so both ways agree on
+ * every field and on the fingerprint. What cannot be read this way either is an {@link UnreadableError}, returned as a
+ * value: the caller counts it, logs it with kind and offset, and lists anew.
+ *
+ * `JSON.parse` decodes single strings only, never an object: in Node 24 and 26 it may take a key with escapes for another
+ * that it met before (nodejs/node#63785), and whoever may create objects in a cluster would choose which.
  */
 
 import * as Schema from "effect/Schema"
-import { canonicalObject, readMembers } from "./canonical-json.ts"
+import { canonicalObject, decodeString, type Member, readMembers } from "./canonical-json.ts"
 import { JsonBytes } from "./json-bytes.ts"
 import type { ObjectScanner } from "./object-scanner.ts"
 import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "./watch-line.ts"
@@ -32,45 +35,70 @@ export interface SlowScan {
   readonly end: number
 }
 
-type JsonRecord = Readonly<Record<string, unknown>>
-
-const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
+/** One JSON object: its members, and where it stands without white space around it. */
 interface Parsed {
-  readonly value: JsonRecord
-  /** The JSON text without white space around it. */
+  readonly members: ReadonlyArray<Member>
   readonly start: number
   readonly end: number
 }
+
+const QUOTE = 34
+const LETTER_N = 110
+const OPEN_BRACE = 123
 
 const parse = (bytes: Buffer, from: number, to: number): Parsed | UnreadableError => {
   let start = from
   let end = to
   while (start < end && isWhiteSpace(bytes[start] as number)) start++
   while (end > start && isWhiteSpace(bytes[end - 1] as number)) end--
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8", start, end))
-    return isRecord(value) ? { value, start, end } : new UnreadableError({ reason: "not a JSON object" })
-  } catch (error) {
-    return new UnreadableError({ reason: `not JSON: ${error instanceof Error ? error.message : String(error)}` })
-  }
+  const json = new JsonBytes()
+  const isObject = bytes[start] === OPEN_BRACE && json.load(bytes, end) && json.skipValue(start) === end
+  if (isObject) return { members: readMembers(json, start), start, end }
+  const value = bytes.subarray(start, end)
+  return new UnreadableError({ reason: isJson(value) ? "not a JSON object" : `not JSON: ${whyNotJson(value)}` })
 }
+
+/** Whether these bytes are one JSON value. */
+const isJson = (value: Buffer): boolean => {
+  // A cursor needs a bracket at its end.
+  const array = Buffer.concat([Buffer.from("["), value, Buffer.from("]")])
+  const json = new JsonBytes()
+  return json.load(array, array.length) && json.skipValue(1) === array.length - 1
+}
+
+/** For people who look for the cause. Quotes nothing: it may be a Secret. */
+const whyNotJson = (text: Buffer): string => {
+  if (text.length === 0) return "nothing but white space"
+  return text.at(-1) === OPEN_BRACE + 2
+    ? "something before its last byte is out of place"
+    : "no closing brace at its end"
+}
+
+/** Of a key that occurs twice the last counts, as in `JSON.parse` and in the API server's decoder. */
+const memberNamed = (members: ReadonlyArray<Member>, name: string): Member | undefined =>
+  members.findLast(({ key }) => key === name)
 
 const strings = ["name", "namespace", "uid", "resourceVersion"] as const
 
 /** Says what about a JSON object keeps it from being a Kubernetes object. */
-const objectionTo = (value: JsonRecord): UnreadableError => {
-  const isText = (text: unknown): boolean => text === undefined || text === null || typeof text === "string"
-  const metadata = value.metadata
-  if (!isRecord(metadata)) return new UnreadableError({ reason: "an object without metadata" })
-  for (const name of strings) {
-    if (!isText(metadata[name])) return new UnreadableError({ reason: `metadata.${name} is not a string` })
+const objectionTo = (bytes: Buffer, object: Parsed): UnreadableError => {
+  /** Go clients write null for what they leave out. */
+  const isText = (member: Member | undefined): boolean => {
+    const first = member === undefined ? LETTER_N : bytes[member.valueStart]
+    return first === LETTER_N || first === QUOTE
   }
-  const reason =
-    isText(value.apiVersion) && isText(value.kind)
-      ? "metadata.ownerReferences is not an array"
-      : "apiVersion or kind is not a string"
+  const metadata = memberNamed(object.members, "metadata")
+  const parsed = metadata && parse(bytes, metadata.valueStart, metadata.end)
+  if (parsed === undefined || parsed instanceof UnreadableError) {
+    return new UnreadableError({ reason: "an object without metadata" })
+  }
+  for (const name of strings) {
+    if (!isText(memberNamed(parsed.members, name))) {
+      return new UnreadableError({ reason: `metadata.${name} is not a string` })
+    }
+  }
+  const isNamed = ["apiVersion", "kind"].every((name) => isText(memberNamed(object.members, name)))
+  const reason = isNamed ? "metadata.ownerReferences is not an array" : "apiVersion or kind is not a string"
   return new UnreadableError({ reason })
 }
 
@@ -84,7 +112,7 @@ const withPlainStrings = (scanner: ObjectScanner, bytes: Buffer): Buffer => {
     const from = scanner[`${name}Start`]
     const to = scanner[`${name}End`]
     if (!bytes.subarray(from, to).includes(92)) continue
-    const text = Buffer.from(String(JSON.parse(bytes.toString("utf8", from - 1, to + 1))))
+    const text = Buffer.from(decodeString(bytes, from - 1, to + 1))
     parts.push(text)
     scanner[`${name}Start`] = length
     length += text.length
@@ -109,12 +137,15 @@ export const scanObjectSlowly = (
   const original = bytes.subarray(parsed.start, parsed.end)
   const canonical = canonicalObject(scanner.root, original)
   const both = Buffer.concat([original, canonical.bytes])
-  if (!scanner.scanCanonical(both, original.length, both.length)) return objectionTo(parsed.value)
+  if (!scanner.scanCanonical(both, original.length, both.length)) return objectionTo(bytes, parsed)
   if (canonical.managedFieldsEnd !== 0) {
     scanner.placeManagedFields(canonical.managedFieldsStart, canonical.managedFieldsEnd)
   }
   return { bytes: withPlainStrings(scanner, both), start: 0, end: original.length }
 }
+
+const typeOf = (bytes: Buffer, { valueStart, end }: Member): WatchEventType =>
+  bytes[valueStart] === QUOTE ? watchEventTypeOf(decodeString(bytes, valueStart, end)) : WatchEventType.unknown
 
 /**
  * Reads the watch line in [start, end) and fills the fields of `scanner` as its `scan` would.
@@ -129,14 +160,14 @@ export const scanWatchLineSlowly = (
 ): SlowScan | UnreadableError => {
   const line = parse(bytes, start, end)
   if (line instanceof UnreadableError) return line
-  const type = typeof line.value.type === "string" ? watchEventTypeOf(line.value.type) : WatchEventType.unknown
+  const spelled = memberNamed(line.members, "type")
+  const type = spelled === undefined ? WatchEventType.unknown : typeOf(bytes, spelled)
   if (type === WatchEventType.unknown) {
-    return new UnreadableError({ reason: `a watch event of unknown type ${JSON.stringify(line.value.type)}` })
+    const text = spelled && bytes.toString("utf8", spelled.valueStart, Math.min(spelled.end, spelled.valueStart + 40))
+    return new UnreadableError({ reason: `a watch event of unknown type ${text}` })
   }
-  const json = new JsonBytes()
-  json.load(bytes, line.end)
-  const object = readMembers(json, line.start).findLast(({ key }) => key === "object")
-  if (object === undefined || !isRecord(line.value.object)) {
+  const object = memberNamed(line.members, "object")
+  if (object === undefined || bytes[object.valueStart] !== OPEN_BRACE) {
     return new UnreadableError({ reason: "a watch event without an object" })
   }
   const scan =

@@ -66,7 +66,7 @@ export class WatchLineScanner {
     this.objectStart = this.objectEnd = 0
     let last = end
     while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
-    if (start < 0 || last <= start || !json.load(bytes, last)) return false
+    if (start < 0 || last <= start || !json.load(bytes, last, start)) return false
     const view = json.view
     let at = json.skipSpace(start)
     if (view.getUint8(at) !== OPEN_BRACE) return false

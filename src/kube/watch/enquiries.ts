@@ -8,7 +8,7 @@ import { describeFailure, requestOnce } from "../http/request-once.ts"
 import { type ApiStatus, statusOfResponse } from "../status.ts"
 import type { Input } from "./protocol.ts"
 import { probePath, type Selection } from "./request.ts"
-import type { Enquiries } from "./session.ts"
+import type { Enquiries } from "./session-options.ts"
 
 /** UID of this namespace is the nearest thing to an identity that a cluster has. */
 const clusterIdentityPath = "/api/v1/namespaces/kube-system"

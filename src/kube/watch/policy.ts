@@ -11,7 +11,13 @@ export interface WatchPolicy {
   readonly watchLifeSeconds: readonly [minimum: number, maximum: number]
   /** s before the end of a watch's life at which its successor is opened, so that no time passes unwatched (fabric8#8111). */
   readonly overlapSeconds: number
-  /** Items per page of a fallback list; client-go's and kube-rs's 500. */
+  /**
+   * Items per page of a fallback list; client-go's and kube-rs's 500. A continue token lives about 5 min (etcd's compaction):
+   * when one has expired, everything is asked for at once, without limit, as client-go's pager does; pages begun anew
+   * would expire anew, for ever where a kind is large enough. Once a list: when that answer fails too, the next try begins
+   * with pages. The token that the server offers for the rest "inconsistently" is not taken: what changed meanwhile on
+   * the pages before would be neither in the list nor in the watch after it.
+   */
   readonly pageSize: number
   /** ms without any event after which a streaming list without its end bookmark is given up: the server does not know the parameter. */
   readonly streamingListSilenceMs: number

@@ -33,7 +33,14 @@ export type Phase =
   | { readonly tag: "absent" }
   | { readonly tag: "probing" }
   | { readonly tag: "streaming-list"; readonly stream: StreamId; readonly opened: boolean }
-  | { readonly tag: "paging"; readonly stream: StreamId; readonly exact: boolean; readonly page: number }
+  | {
+      readonly tag: "paging"
+      readonly stream: StreamId
+      /** The page under way was asked for by a continue token, which may have expired. */
+      readonly continues: boolean
+      /** One token has expired already, and everything was asked for in one answer; that is done once. */
+      readonly whole: boolean
+    }
   | {
       readonly tag: "watching"
       readonly stream: StreamId
@@ -41,6 +48,8 @@ export type Phase =
       /** The version last delivered when the stream began to count, and whether a bookmark or more has come since. */
       readonly from: string | undefined
       readonly heard: boolean
+      /** The server has answered 200, to this watch or its successor: only then is the kind said to be watched. */
+      readonly answered: boolean
       /** Opened, waiting for its first bytes; the old stream counts until then. */
       readonly successor: StreamId | undefined
     }
@@ -117,6 +126,8 @@ export type Command =
       readonly version: string | undefined
       readonly continueToken: string | undefined
     }
+  /** The list in one answer, without limit. */
+  | { readonly type: "open-whole-list"; readonly stream: StreamId; readonly version: string | undefined }
   | {
       readonly type: "open-watch"
       readonly stream: StreamId
@@ -128,7 +139,8 @@ export type Command =
   | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
-  | { readonly type: "list-started"; readonly reason: ListReason }
+  /** `detail`: what led to it, where the reason alone would not tell the truth. */
+  | { readonly type: "list-started"; readonly reason: ListReason; readonly detail: string | undefined }
   | { readonly type: "list-completed"; readonly version: string }
   | { readonly type: "epoch-started"; readonly detail: string }
   | { readonly type: "cluster-identified"; readonly uid: string }
@@ -143,6 +155,7 @@ export interface Memory {
   readonly streamingList: boolean
   /** Why the list under way, or the next one, is made. */
   readonly listReason: ListReason
+  readonly listDetail: string | undefined
   /** True if the next list may name the version last delivered (rule 2: not after 410 or "too large"). */
   readonly listFromDelivered: boolean
   /** A list is due or under way: no watch begins before it is complete. */
@@ -175,6 +188,7 @@ export const initialState: WatchState = {
     nextStream: 1,
     streamingList: true,
     listReason: "first",
+    listDetail: undefined,
     listFromDelivered: false,
     listPending: false,
     clusterUid: undefined,

@@ -40,6 +40,13 @@ export const pagePath = (
     ["resourceVersionMatch", continueToken === undefined && version !== undefined ? "NotOlderThan" : undefined],
   ])
 
+/** Everything in one answer, without limit. */
+export const wholeListPath = (selection: Selection, version: string | undefined): string =>
+  withQuery(selection, [
+    ["resourceVersion", version],
+    ["resourceVersionMatch", version === undefined ? undefined : "NotOlderThan"],
+  ])
+
 export const watchPath = (selection: Selection, version: string, timeoutSeconds: number): string =>
   withQuery(selection, [
     ["watch", "1"],
@@ -56,5 +63,5 @@ const withQuery = (selection: Selection, query: ReadonlyArray<readonly [string, 
   for (const [name, value] of query) if (value !== undefined) parameters.set(name, value)
   if (selection.labelSelector !== undefined) parameters.set("labelSelector", selection.labelSelector)
   if (selection.fieldSelector !== undefined) parameters.set("fieldSelector", selection.fieldSelector)
-  return `${selection.path}?${parameters.toString()}`
+  return parameters.size === 0 ? selection.path : `${selection.path}?${parameters.toString()}`
 }

@@ -6,66 +6,23 @@
  * stops the reading, and a stream the server then hangs up on is resumed at the last version delivered (rule 11); every
  * timer, stream and request is closed by `stop`. It never throws for anything a server sends.
  */
-import type { HttpStream, ResponseHandler } from "../http/response-handler.ts"
-import type { DetectRules } from "../scanner/detect-rules.ts"
-import type { WatchClock } from "./clock.ts"
 import { initialState, step } from "./machine.ts"
+import { OpenStreams } from "./open-streams.ts"
+import { PageReader } from "./page-reader.ts"
 import { permissionHint } from "./permission-hint.ts"
-import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol.ts"
-import { pagePath, type Selection, streamingListPath, watchPath } from "./request.ts"
-import type { WatchSink } from "./sink.ts"
+import { pagePath, type Selection, streamingListPath, watchPath, wholeListPath } from "./request.ts"
+import type { SessionOptions } from "./session-options.ts"
 import { noStatistics, type WatchStatistics } from "./statistics.ts"
-import { PageReader, type StreamEvents, type StreamReader, WatchReader } from "./stream-reader.ts"
+import type { StreamEvents } from "./stream-reader.ts"
 import { DeliveredVersions } from "./versions.ts"
+import { WatchReader } from "./watch-reader.ts"
 
-/** Sends one GET; the handler is called as `src/kube/http` promises. */
-export interface Transport {
-  get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream
-}
-
-/** One-off questions around the watch; each answers with exactly one input for the machine. */
-export interface Enquiries {
-  /** Is the kind installed, and where? `selection` is called before the input is answered. */
-  discover(found: (path: string) => void): Promise<Input>
-  probe(selection: Selection): Promise<Input>
-}
-
-export interface SessionOptions {
-  readonly transport: Transport
-  readonly enquiries: Enquiries
-  readonly sink: WatchSink
-  readonly clock: WatchClock
-  /** In [0, 1). */
-  readonly random: () => number
-  readonly policy: WatchPolicy
-  readonly rules: DetectRules
-  readonly labelSelector: string | undefined
-  readonly fieldSelector: string | undefined
-  /** Complete up to here, from the store; `undefined` lists. */
-  readonly resumeVersion: string | undefined
-  /** UID of namespace kube-system when last seen. */
-  readonly clusterUid: string | undefined
-}
-
-const looksPerSilence = 4
-
-interface OpenStream {
-  readonly reader: StreamReader
-  readonly http: HttpStream
-  /** Monotonic ms without a byte after which it is dead. */
-  silenceMs: number
-  /** Bytes when that was last looked at, and the looks since that found none more. */
-  bytesSeen: number
-  quietLooks: number
-  /** The sink has stopped the reading of it at some time. */
-  wasBlocked: boolean
-  timer: { cancel(): void } | undefined
-}
+type OpenCommand = Extract<Command, { type: "open-streaming-list" | "open-page" | "open-whole-list" | "open-watch" }>
 
 export class WatchSession {
   readonly #options: SessionOptions
-  readonly #streams = new Map<StreamId, OpenStream>()
+  readonly #streams: OpenStreams
   readonly #versions = new DeliveredVersions()
   readonly statistics: WatchStatistics = noStatistics()
   #state: WatchState = initialState
@@ -82,6 +39,7 @@ export class WatchSession {
     this.#options = options
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
+    this.#streams = new OpenStreams(options.clock, (stream) => this.#input({ type: "silent", stream }))
     this.#events = {
       opened: (stream, serverTimeMs) => {
         // Whole seconds on the server's side, so anything below a second is noise.
@@ -89,7 +47,7 @@ export class WatchSession {
         this.#input({ type: "opened", stream })
       },
       refused: (stream, status) => {
-        this.#drop(stream)
+        this.#streams.forget(stream)
         this.#input({ type: "refused", stream, status })
       },
       firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
@@ -110,7 +68,7 @@ export class WatchSession {
       },
       initialEventsEnd: (stream, version) => this.#input({ type: "initial-events-end", stream, version }),
       pageComplete: (stream, version, continueToken) => {
-        this.#drop(stream)
+        this.#streams.forget(stream)
         this.#input({ type: "page-complete", stream, version, continueToken })
       },
       errorEvent: (stream, status) => this.#input({ type: "error-event", stream, status }),
@@ -128,8 +86,8 @@ export class WatchSession {
       },
       ended: (stream, outcome) => {
         // What a blocked stream had received comes after the block, and its end last of all.
-        const whileBlocked = this.#streams.get(stream)?.wasBlocked === true && outcome.tag !== "complete"
-        this.#drop(stream)
+        const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
+        this.#streams.forget(stream)
         this.#input({ type: "ended", stream, outcome, whileBlocked })
       },
     }
@@ -154,10 +112,7 @@ export class WatchSession {
   resume(): void {
     if (!this.#blocked) return
     this.#blocked = false
-    for (const [stream, open] of this.#streams) {
-      open.http.resume()
-      this.#watchSilence(stream, open)
-    }
+    this.#streams.resume()
     for (const command of this.#deferred.splice(0)) this.#carryOut(command)
   }
 
@@ -172,7 +127,7 @@ export class WatchSession {
     this.#input({ type: "stop" })
     this.#retryTimer?.cancel()
     this.#successorTimer?.cancel()
-    for (const stream of [...this.#streams.keys()]) this.#close(stream)
+    for (const stream of this.#streams.all) this.#close(stream)
   }
 
   #input(input: Input): void {
@@ -202,6 +157,7 @@ export class WatchSession {
         return
       case "open-streaming-list":
       case "open-page":
+      case "open-whole-list":
       case "open-watch":
         // A new stream while nothing may be read would only be hung up on.
         if (this.#blocked) this.#deferred.push(command)
@@ -213,16 +169,10 @@ export class WatchSession {
         )
         this.#close(command.stream)
         return
-      case "limit-silence": {
-        const open = this.#streams.get(command.stream)
-        if (open === undefined) {
-          if (this.#blocked) this.#deferred.push(command)
-          return
-        }
-        open.silenceMs = command.ms
-        this.#watchSilence(command.stream, open)
+      case "limit-silence":
+        if (this.#blocked && !this.#streams.has(command.stream)) this.#deferred.push(command)
+        else this.#streams.limitSilence(command.stream, command.ms)
         return
-      }
       case "retry-after":
         this.#retryTimer?.cancel()
         this.#retryTimer = clock.after(command.ms, () => this.#input({ type: "retry" }))
@@ -233,7 +183,7 @@ export class WatchSession {
         return
       case "list-started":
         if (command.reason !== "first") this.statistics.relists++
-        sink.listStarted(command.reason)
+        sink.listStarted(command.reason, command.detail)
         return
       case "list-completed":
         this.#versions.reset(command.version)
@@ -261,74 +211,39 @@ export class WatchSession {
     }
   }
 
-  #open(command: Extract<Command, { type: "open-streaming-list" | "open-page" | "open-watch" }>): void {
-    const { transport, rules, policy } = this.#options
+  #open(command: OpenCommand): void {
+    const { transport, rules } = this.#options
     const { stream } = command
     this.#progressed = false
     if (command.type === "open-watch") this.statistics.watches++
     const reader =
-      command.type === "open-page"
+      command.type === "open-page" || command.type === "open-whole-list"
         ? new PageReader(stream, this.#events, rules)
         : new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list")
-    const path =
-      command.type === "open-page"
-        ? pagePath(this.#selection, policy.pageSize, command.version, command.continueToken)
-        : command.type === "open-watch"
-          ? watchPath(this.#selection, command.version, command.timeoutSeconds)
-          : streamingListPath(this.#selection, command.version, command.timeoutSeconds)
-    const http = transport.get(path, { Accept: "application/json" }, reader)
-    this.#streams.set(stream, {
-      reader,
-      http,
-      silenceMs: Number.POSITIVE_INFINITY,
-      bytesSeen: 0,
-      quietLooks: 0,
-      wasBlocked: false,
-      timer: undefined,
-    })
+    const http = transport.get(this.#pathOf(command), { Accept: "application/json" }, reader)
+    this.#streams.add(stream, reader, http)
+  }
+
+  #pathOf(command: OpenCommand): string {
+    switch (command.type) {
+      case "open-streaming-list":
+        return streamingListPath(this.#selection, command.version, command.timeoutSeconds)
+      case "open-page":
+        return pagePath(this.#selection, this.#options.policy.pageSize, command.version, command.continueToken)
+      case "open-whole-list":
+        return wholeListPath(this.#selection, command.version)
+      case "open-watch":
+        return watchPath(this.#selection, command.version, command.timeoutSeconds)
+    }
   }
 
   #block(): void {
     this.#blocked = true
-    for (const open of this.#streams.values()) {
-      open.http.pause()
-      open.wasBlocked = true
-      // A stream that is not read is silent by our own doing.
-      open.timer?.cancel()
-    }
-  }
-
-  #watchSilence(stream: StreamId, open: OpenStream): void {
-    open.timer?.cancel()
-    if (!Number.isFinite(open.silenceMs)) return
-    open.bytesSeen = open.http.bytesReceived
-    open.quietLooks = 0
-    this.#lookAgain(stream, open)
-  }
-
-  /** Four looks per limit: a clock reading per network read would cost more than being late by a quarter. */
-  #lookAgain(stream: StreamId, open: OpenStream): void {
-    open.timer = this.#options.clock.after(open.silenceMs / looksPerSilence, () => {
-      const received = open.http.bytesReceived
-      open.quietLooks = received === open.bytesSeen ? open.quietLooks + 1 : 0
-      open.bytesSeen = received
-      if (open.quietLooks >= looksPerSilence) this.#input({ type: "silent", stream })
-      else this.#lookAgain(stream, open)
-    })
+    this.#streams.block()
   }
 
   #close(stream: StreamId): void {
-    const open = this.#streams.get(stream)
-    if (open === undefined) return
-    this.#drop(stream)
-    open.reader.disown()
-    open.http.abort()
     // Closed in the middle of a network read, the stream does not tell its end.
-    this.#options.sink.readDone()
-  }
-
-  #drop(stream: StreamId): void {
-    this.#streams.get(stream)?.timer?.cancel()
-    this.#streams.delete(stream)
+    if (this.#streams.close(stream)) this.#options.sink.readDone()
   }
 }

@@ -24,8 +24,11 @@ export interface WatchSink {
   ): void
   /** The bytes of one network read are through. */
   readDone(): void
-  /** Objects follow that are the present state. A list begun before and not completed counts for nothing. */
-  listStarted(reason: ListReason): void
+  /**
+   * Objects follow that are the present state. A list begun before and not completed counts for nothing. `detail`, for
+   * people: what led to the list, where that is not what the reason says by itself.
+   */
+  listStarted(reason: ListReason, detail: string | undefined): void
   /** The list is whole: objects not in it are gone. The kind is complete up to `version`. */
   listCompleted(version: string): void
   /** The kind is complete up to `version` without an event having said so (a bookmark). */

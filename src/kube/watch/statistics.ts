@@ -4,7 +4,7 @@ export interface WatchStatistics {
   objects: number
   /** Events dropped because their version was delivered before (overlap, resume). */
   repeated: number
-  /** Lines that the fast scanner handed to JSON.parse. */
+  /** Lines that the fast scanner handed to the slow path. */
   slowLines: number
   malformedLines: number
   /** Lists begun after the first. */

@@ -1,19 +1,13 @@
 /**
- * Reads one response of the watch protocol: a watch, a streaming list, or one page of a list.
+ * What the readers of single responses share: the head, refusals, the end, and whom they tell.
  *
  * Whatever the bytes are, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
  */
 import type { ResponseHandler, StreamEnd } from "../http/response-handler.ts"
 import { parseResourceVersion, type ResourceVersion } from "../resource-version.ts"
-import type { DetectRules } from "../scanner/detect-rules.ts"
-import { LineSplitter } from "../scanner/line-splitter.ts"
-import { ListScanner } from "../scanner/list-scanner.ts"
-import { ObjectScanner } from "../scanner/object-scanner.ts"
 import { readResourceVersion } from "../scanner/resource-version-digits.ts"
 import type { ScannedObject } from "../scanner/scanned-object.ts"
-import { scanObjectSlowly, scanWatchLineSlowly, UnreadableError } from "../scanner/slow-path.ts"
-import { WatchEventType, WatchLineScanner } from "../scanner/watch-line.ts"
-import { type ApiStatus, readStatus, statusOfResponse } from "../status.ts"
+import { type ApiStatus, statusOfResponse } from "../status.ts"
 import type { StreamId, StreamOutcome } from "./protocol.ts"
 import type { ObservedAction } from "./sink.ts"
 
@@ -46,7 +40,7 @@ export interface StreamEvents {
 /** Bytes kept of a refusal's body: a Status takes some hundred, an HTML page of a proxy is worth no more. */
 const refusalBytes = 64 * 1024
 
-/** What watches and pages share: the head, refusals, and the end. */
+/** Reads one response; watch-reader.ts and page-reader.ts know what its body means. */
 export abstract class StreamReader implements ResponseHandler {
   protected readonly stream: StreamId
   protected readonly events: StreamEvents
@@ -124,149 +118,8 @@ export abstract class StreamReader implements ResponseHandler {
   }
 }
 
-/** A watch; with `streamingList` the synthetic events before the end bookmark are a list. */
-export class WatchReader extends StreamReader {
-  readonly #scanner: WatchLineScanner
-  readonly #splitter: LineSplitter
-  #listing: boolean
-  /** Body bytes before the present line and behind it, for messages. */
-  #offset = 0
-  #nextOffset = 0
-
-  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, streamingList: boolean) {
-    super(stream, events)
-    this.#scanner = new WatchLineScanner(rules)
-    this.#listing = streamingList
-    this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end))
-  }
-
-  protected override get pending(): number {
-    return this.#splitter.pendingBytes
-  }
-
-  protected override body(buffer: Buffer, start: number, end: number): void {
-    try {
-      this.#splitter.push(buffer, start, end)
-    } catch (cause) {
-      if (!isTagged(cause, "TooLongError")) throw cause
-      this.malformed(`${cause.message}, after ${this.#offset} bytes`)
-    }
-  }
-
-  #line(bytes: Buffer, start: number, end: number): void {
-    if (!this.live) return
-    const scanner = this.#scanner
-    this.#offset = this.#nextOffset
-    this.#nextOffset += end - start + 1
-    if (scanner.scan(bytes, start, end)) {
-      this.#event(scanner.type, bytes, scanner.objectStart, scanner.objectEnd, scanner.object)
-      return
-    }
-    this.events.slowLine()
-    const slow = scanWatchLineSlowly(scanner, bytes, start, end)
-    if (slow instanceof UnreadableError) {
-      return this.malformed(
-        `a watch line of ${end - start} bytes at byte ${this.#offset} could not be read: ${slow.message}`,
-      )
-    }
-    this.#event(scanner.type, slow.bytes, slow.start, slow.end, scanner.object)
-  }
-
-  #event(type: number, bytes: Buffer, start: number, end: number, object: ScannedObject): void {
-    switch (type) {
-      case WatchEventType.added:
-      case WatchEventType.modified:
-      case WatchEventType.deleted: {
-        const version = versionOf(bytes, object)
-        if (object.uidEnd === object.uidStart || version === undefined) {
-          return this.malformed(`an object without uid or resourceVersion at byte ${this.#offset}`)
-        }
-        const action = type === WatchEventType.deleted ? 2 : 1
-        return this.events.object(action, this.#listing, version, bytes, start, end, object)
-      }
-      case WatchEventType.bookmark: {
-        const version = bytes.toString("utf8", object.resourceVersionStart, object.resourceVersionEnd)
-        if (version === "") return this.malformed(`a bookmark without resourceVersion at byte ${this.#offset}`)
-        if (!this.#listing) return this.events.bookmark(this.stream, version)
-        // Another bookmark before the end of the list says nothing that could be relied on yet.
-        if (!object.initialEventsEnd) return
-        this.#listing = false
-        return this.events.initialEventsEnd(this.stream, version)
-      }
-      case WatchEventType.error: {
-        this.live = false
-        const status = readStatus(bytes.subarray(start, end))
-        const fallback = {
-          code: 500,
-          reason: "InternalError",
-          message: "an ERROR event without a Status",
-          causes: [],
-          retryAfterSeconds: undefined,
-        }
-        return this.events.errorEvent(this.stream, status ?? fallback)
-      }
-      default:
-        return this.malformed(`an event of an unknown type at byte ${this.#offset}`)
-    }
-  }
-}
-
-/** One page of a list, scanned as it comes in: items are reported before the response ends. */
-export class PageReader extends StreamReader {
-  readonly #scanner: ObjectScanner
-  readonly #list: ListScanner
-
-  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules) {
-    super(stream, events)
-    this.#scanner = new ObjectScanner(rules)
-    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end))
-  }
-
-  protected override get pending(): number {
-    return 0
-  }
-
-  protected override body(buffer: Buffer, start: number, end: number): void {
-    try {
-      this.#list.push(buffer, start, end)
-    } catch (cause) {
-      if (!isTagged(cause, "ListSyntaxError") && !isTagged(cause, "TooLongError")) throw cause
-      this.malformed(cause.message)
-    }
-  }
-
-  protected override complete(): void {
-    if (!this.#list.isComplete) return this.malformed("the list ends before its closing brace")
-    const { resourceVersion, continueToken } = this.#list.head
-    if (resourceVersion === "") {
-      return this.malformed("the list has no metadata.resourceVersion")
-    }
-    this.live = false
-    this.events.pageComplete(this.stream, resourceVersion, continueToken === "" ? undefined : continueToken)
-  }
-
-  #item(bytes: Buffer, start: number, end: number): void {
-    if (!this.live) return
-    if (this.#scanner.scan(bytes, start, end)) return this.#object(bytes, start, end, this.#scanner)
-    this.events.slowLine()
-    const slow = scanObjectSlowly(this.#scanner, bytes, start, end)
-    if (slow instanceof UnreadableError) {
-      return this.malformed(`item ${this.#list.items} of a list could not be read: ${slow.message}`)
-    }
-    this.#object(slow.bytes, slow.start, slow.end, this.#scanner)
-  }
-
-  #object(bytes: Buffer, start: number, end: number, object: ScannedObject): void {
-    const version = versionOf(bytes, object)
-    if (object.uidEnd === object.uidStart || version === undefined) {
-      return this.malformed(`item ${this.#list.items} of a list has no uid or resourceVersion`)
-    }
-    this.events.object(1, true, version, bytes, start, end, object)
-  }
-}
-
 /** An integer where it is one (the hot path makes no string then), otherwise the text. */
-const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
+export const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
   const { resourceVersionStart, resourceVersionEnd } = object
   if (resourceVersionEnd === resourceVersionStart) return undefined
   const digits = readResourceVersion(bytes, resourceVersionStart, resourceVersionEnd)
@@ -296,6 +149,3 @@ const timeOf = (date: string | undefined): number | undefined => {
   const time = date === undefined ? Number.NaN : Date.parse(date)
   return Number.isNaN(time) ? undefined : time
 }
-
-const isTagged = (cause: unknown, tag: string): cause is Error & { readonly _tag: string } =>
-  cause instanceof Error && "_tag" in cause && cause._tag === tag

@@ -8,12 +8,13 @@ import type { WatchPolicy } from "./policy.ts"
 import type { Command, Intention, Memory, Moment, Phase, WatchState } from "./protocol.ts"
 import { classify } from "./refusal.ts"
 
+/** Made for one input. `phase` and `memory` are replaced, never changed in place: the state before stays as it was. */
 export class Transition {
-  protected readonly policy: WatchPolicy
-  protected readonly moment: Moment
-  protected readonly commands: Array<Command> = []
-  protected phase: Phase
-  protected memory: Memory
+  readonly policy: WatchPolicy
+  readonly moment: Moment
+  readonly commands: Array<Command> = []
+  phase: Phase
+  memory: Memory
 
   constructor(policy: WatchPolicy, state: WatchState, moment: Moment) {
     this.policy = policy
@@ -27,7 +28,7 @@ export class Transition {
   }
 
   /** Waits as long as the refusal asks for, then goes on with `then`. `phase` names what failed, for people. */
-  protected fail(status: ApiStatus, then: Intention, phase: string): void {
+  fail(status: ApiStatus, then: Intention, phase: string): void {
     const refusal = classify(status)
     if (refusal === "unauthorized") this.commands.push({ type: "unauthorized" })
     const detail = `${phase}: ${describe(status)}`
@@ -39,13 +40,13 @@ export class Transition {
     this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
   }
 
-  protected wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
+  wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
     this.phase = { tag: "backing-off", then }
     this.commands.push({ type: "state", state, detail })
     this.commands.push({ type: "retry-after", ms })
   }
 
-  protected nextBackOff(): number {
+  nextBackOff(): number {
     const { initialMs, maximumMs, factor, jitter, resetAfterMs } = this.policy.backOff
     const { nowMs, random } = this.moment
     const quiet = nowMs - this.memory.lastFailureMs > resetAfterMs
@@ -56,57 +57,66 @@ export class Transition {
   }
 
   /** The server has not reached what was delivered: it has another past (rule 12). */
-  protected isBehind(version: string): boolean {
+  isBehind(version: string): boolean {
     const now = parseResourceVersion(version)
     const delivered = parseResourceVersion(this.moment.delivered ?? "")
     return now !== undefined && delivered !== undefined && compareResourceVersions(now, delivered) < 0
   }
 
-  protected behind(version: string): string {
+  behind(version: string): string {
     return `the server is at version ${version}, behind ${this.moment.delivered} already recorded: it was restored from a backup`
   }
 
-  protected streams(): ReadonlyArray<number> {
+  streams(): ReadonlyArray<number> {
     const phase = this.phase
     if (phase.tag === "streaming-list" || phase.tag === "paging") return [phase.stream]
     if (phase.tag !== "watching") return []
     return phase.successor === undefined ? [phase.stream] : [phase.stream, phase.successor]
   }
 
-  protected closeAll(): void {
+  closeAll(): void {
     for (const stream of this.streams()) this.commands.push({ type: "close", stream })
   }
 
-  protected closeOthers(stream: number): void {
+  closeOthers(stream: number): void {
     for (const other of this.streams()) if (other !== stream) this.commands.push({ type: "close", stream: other })
   }
 
-  protected limitSilence(stream: number, ms: number): void {
+  limitSilence(stream: number, ms: number): void {
     this.commands.push({ type: "limit-silence", stream, ms })
   }
 
   /** Rule 7: 2.5 bookmark intervals once two bookmarks were seen, otherwise the watch's life and a margin. */
-  protected silenceLimit(lifeMs: number | undefined): number {
+  silenceLimit(lifeMs: number | undefined): number {
     const interval = this.memory.bookmarkIntervalMs
     const byLife = (lifeMs ?? this.policy.watchLifeSeconds[1] * 1000) + this.policy.lifeMarginMs
     return interval === undefined ? byLife : Math.min(byLife, interval * this.policy.bookmarkIntervals)
   }
 
-  protected watchLife(): number {
+  watchLife(): number {
     const [minimum, maximum] = this.policy.watchLifeSeconds
     return Math.round(minimum + (maximum - minimum) * this.moment.random())
   }
 
-  protected newStream(): number {
+  newStream(): number {
     const stream = this.memory.nextStream
     this.remember({ nextStream: stream + 1 })
     return stream
   }
 
-  protected remember(change: Partial<Memory>): void {
+  remember(change: Partial<Memory>): void {
     this.memory = { ...this.memory, ...change }
   }
 }
+
+/** A failure that did not come as a Status of the server. */
+export const failure = (reason: string, message: string): ApiStatus => ({
+  code: 0,
+  reason,
+  message,
+  causes: [],
+  retryAfterSeconds: undefined,
+})
 
 const describe = (status: ApiStatus): string =>
   status.code === 0 ? status.message : `HTTP ${status.code} ${status.reason}: ${status.message}`

@@ -154,6 +154,12 @@ export const systemCodeOf = (error: unknown): string | undefined =>
     ? error.code
     : undefined
 
+/** What the system said, without its code, which Node puts in front: `EACCES: permission denied, open …`. */
+export const systemReasonOf = (error: unknown, code: string): string => {
+  const reason = error instanceof Error ? error.message : String(error)
+  return reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason
+}
+
 /** node:zlib reports damage as `ZSTD_error_…`, and output beyond the expected size as ERR_BUFFER_TOO_LARGE. */
 const isDecompressionError = (error: unknown): boolean =>
   error instanceof Error &&
@@ -181,5 +187,5 @@ export const toArchiveError = (directory: string, operation: string, error: unkn
   const code = systemCodeOf(error)
   if (code === undefined) return error
   if (code === "ENOSPC" || code === "EDQUOT") return new DiskFullError({ directory, operation })
-  return new ArchiveIoError({ directory, operation, code, reason })
+  return new ArchiveIoError({ directory, operation, code, reason: systemReasonOf(error, code) })
 }

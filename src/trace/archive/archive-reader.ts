@@ -11,6 +11,8 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { GapEvent, ObjectEvent, TraceEvent } from "../event.ts"
+import type { JsonObject } from "../exact-json.ts"
+import { metadataOf } from "../managed-fields.ts"
 import { toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./block-source.ts"
 import { mergeEvents, readEvent } from "./event-merge.ts"
@@ -19,6 +21,9 @@ import { type KindEntry, type KindState, readKinds } from "./kind-table.ts"
 import { LastStates } from "./last-states.ts"
 import { readMetadata } from "./metadata.ts"
 import { ObjectNames } from "./object-rows.ts"
+import { type OwnerEdge, OwnerEdges } from "./owner-edges.ts"
+import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./pod-lives.ts"
+import { presentObjects, type WindowLimits } from "./present-objects.ts"
 import { lastSequenceOf, openForReading } from "./schema.ts"
 import { StateHistory } from "./state-history.ts"
 
@@ -81,6 +86,7 @@ export class ArchiveReader {
   readonly #knownKinds = new Map<string, KindEntry>()
   readonly #blocks: StatementSync
   readonly #summary: StatementSync
+  readonly #owners: OwnerEdges
 
   /**
    * Opens a recording, finished or being written.
@@ -104,6 +110,7 @@ export class ArchiveReader {
     this.#names = new ObjectNames(database, directory)
     this.#history = new StateHistory(database, this.#source, directory)
     this.#lastStates = new LastStates(this.#source, this.#history)
+    this.#owners = new OwnerEdges(database, directory)
     this.#blocks = database.prepare(`
       SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
         length(toc) + length(data) AS stored_bytes
@@ -217,6 +224,28 @@ export class ArchiveReader {
     const { frame, index } = this.#source.eventAt(event.sequence)
     const sequence = this.#lastStates.sequenceBefore(kind, frame.events.objectNumber(index), event.sequence)
     return sequence === undefined ? undefined : readEvent(this.#source, this.#names, kind, sequence)
+  }
+
+  /** Lives of all pods that were seen to run up to a cut, each UID once, in the order in which they were first seen. */
+  podLives(selection: PodLifeSelection): Iterable<RecordedPodLife> {
+    return readPodLives(this.#database, this.directory, selection)
+  }
+
+  /** What is known now of the owners of the object with that UID, recorded or not; `undefined` if nothing is. */
+  ownersOf(uid: string): OwnerEdge | undefined {
+    return this.#owners.ownersOf(uid)
+  }
+
+  /** Which objects of a kind a window holds: by UID, the sequence number of the last event that carries its bytes. */
+  presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number> {
+    const kind = this.#kindOf(gvk)
+    return kind === undefined ? new Map() : presentObjects(this.#source, this.#history, this.#names, kind, limits)
+  }
+
+  /** `metadata` of the object that an event of that kind carries; `undefined` if it has none. */
+  metadataAt(gvk: string, sequence: number): JsonObject | undefined {
+    const kind = this.#kindOf(gvk)
+    return kind === undefined ? undefined : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
   }
 
   close(): void {

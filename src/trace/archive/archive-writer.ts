@@ -2,7 +2,7 @@
  * The only writer of a recording.
  *
  * `append` takes a frame into memory, `commit` makes everything taken durable in one transaction: events, the state of their
- * kinds, object names, gaps, and which frames of which sender they came in. So a frame is on disk entirely or not at all, and a
+ * kinds, object names, gaps, lives of pods, owners, and which frames of which sender they came in. So a frame is on disk entirely or not at all, and a
  * repeated one is recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
  *
  * Under overload it does not slow anyone down and it drops nothing: `pendingBytes` grows until the owner commits. When a commit
@@ -14,6 +14,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { decodeColumns, type Gap, MalformedFrameError, splitObservations } from "../observations.ts"
+import { podLivesKind } from "../pod-lives-kind.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES, type PackedBlock } from "./block.ts"
 import { BlockRows, restoreOpenBlock } from "./block-rows.ts"
@@ -27,6 +28,9 @@ import { LogSync } from "./log-sync.ts"
 import { Metadata } from "./metadata.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import { OpenBlock } from "./open-block.ts"
+import { ownerEdgeWriter, type StoredOwnerEdge } from "./owner-edges.ts"
+import { type LivingPod, PodTable } from "./pod-table.ts"
+import { PendingEdges } from "./recorded-edges.ts"
 import { type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
 import { type Acknowledgement, SenderLedger } from "./sender-ledger.ts"
 import { StateHistory } from "./state-history.ts"
@@ -70,6 +74,8 @@ export interface CommitResult {
   readonly blocks: number
   /** Sequence number of the last durable event. */
   readonly cut: number
+  /** Owners of objects and pods that were read in their own objects and made durable. */
+  readonly owners: ReadonlyArray<StoredOwnerEdge>
 }
 
 interface SealedBlock {
@@ -104,6 +110,9 @@ export class ArchiveWriter {
   readonly #checkpoints: Checkpoints
   readonly #insertObject: StatementSync
   readonly #insertGap: (placed: PlacedGap) => void
+  readonly #pods: PodTable
+  readonly #insertEdge: (edge: StoredOwnerEdge) => void
+  readonly #edges = new PendingEdges()
   readonly #open: OpenBlock
   #sealed: Array<SealedBlock> = []
   #objects: Array<PendingObject> = []
@@ -153,6 +162,8 @@ export class ArchiveWriter {
     this.#insertObject = database.prepare(`
       INSERT OR IGNORE INTO object (kind, number, uid, namespace, name, first_sequence) VALUES (?, ?, ?, ?, ?, ?)`)
     this.#insertGap = gapWriter(database)
+    this.#pods = new PodTable(database)
+    this.#insertEdge = ownerEdgeWriter(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
     restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
@@ -196,6 +207,11 @@ export class ArchiveWriter {
       const reason = `object ${highest} of ${events.gvk} was never introduced; the next new number is ${nextNumber}`
       throw new MalformedFrameError({ reason, byteLength: frame.length })
     }
+    const unknownPod = this.#pods.unknownIn(events)
+    if (unknownPod !== undefined) {
+      const reason = `pod ${unknownPod} was never introduced; the next new number is ${this.#pods.nextNumber}`
+      throw new MalformedFrameError({ reason, byteLength: frame.length })
+    }
     // Nothing below this line may fail: the frame is taken.
     const kind = this.#kinds.idOf(events.gvk)
     const firstSequence = this.#nextSequence
@@ -208,11 +224,23 @@ export class ArchiveWriter {
       this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
     }
     for (let index = 0; index < events.newObjectCount; index++) {
-      const { number, uid, namespace, name } = events.newObject(index)
+      const object = events.newObject(index)
+      const { number, uid, namespace, name } = object
       this.#objects.push({ kind, number, uid, namespace, name, firstSequence })
+      this.#edges.object(events.gvk, object, lastTime)
     }
-    for (let index = 0; index < events.gapCount; index++) this.#placeGap(kind, events.gap(index))
-    this.#kinds.advance(events, lastTime, this.metadata.get("clusterUid") ?? "", this.#now())
+    for (let index = 0; index < events.gapCount; index++) {
+      const gap = events.gap(index)
+      this.#placeGap(gap.gvk === undefined ? kind : this.#kinds.idOf(gap.gvk), gap)
+    }
+    let lastKnownTime = lastTime
+    for (let index = 0; index < events.podLifeCount; index++) {
+      const life = events.podLife(index)
+      this.#pods.add(this.#nextSequence++, life)
+      this.#edges.pod(life)
+      lastKnownTime = Math.max(lastKnownTime, life.time)
+    }
+    this.#kinds.advance(events, lastKnownTime, this.metadata.get("clusterUid") ?? "", this.#now())
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += frame.length
     if (this.#open.isFull) this.#seal()
@@ -225,12 +253,31 @@ export class ArchiveWriter {
   }
 
   /**
+   * Takes a frame of answers about owners, exactly once like any frame. What the recording itself says of an object
+   * is never replaced by an answer. `byteLength`: of the frame.
+   */
+  appendOwners(
+    sender: string,
+    incarnation: number,
+    number: number,
+    edges: ReadonlyArray<StoredOwnerEdge>,
+    byteLength: number,
+  ): AppendResult {
+    const admission = this.#senders.admit(sender, incarnation, number)
+    if (admission !== "new") return admission
+    for (const edge of edges) this.#edges.answered(edge)
+    this.#senders.accept(sender, incarnation, number)
+    this.#pendingBytes += byteLength
+    return "appended"
+  }
+
+  /**
    * Makes everything taken durable. With nothing taken it writes nothing and still answers the senders of repeated frames.
    *
    * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending, try again.
    */
   commit(): CommitResult {
-    const events = this.#nextSequence - 1 - this.#cut
+    const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
     const bytes = this.#pendingBytes
     if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
     const part = this.#open.hasPending ? this.#open.packPending() : undefined
@@ -246,6 +293,8 @@ export class ArchiveWriter {
           this.#insertObject.run(kind, number, uid, namespace, name, firstSequence)
         }
         for (const gap of this.#gaps) this.#insertGap(gap)
+        this.#pods.save()
+        this.#edges.save(this.#insertEdge)
         this.#kinds.save()
         this.#senders.save()
         const summaries = this.#sealed.map(({ block }) => block.summary)
@@ -256,12 +305,14 @@ export class ArchiveWriter {
     const blocks = this.#sealed.length
     this.#open.markDurable()
     this.#kinds.markSaved()
+    this.#pods.markSaved()
+    const owners = this.#edges.takeRecorded()
     this.#sealed = []
     this.#objects = []
     this.#gaps = []
     this.#pendingBytes = 0
     this.#cut = this.#nextSequence - 1
-    return { acknowledgements: this.#senders.takeAcknowledgements(), events, bytes, blocks, cut: this.#cut }
+    return { acknowledgements: this.#senders.takeAcknowledgements(), events, bytes, blocks, cut: this.#cut, owners }
   }
 
   /**
@@ -300,6 +351,21 @@ export class ArchiveWriter {
     return liveObjectsOf(this.#database, this.directory, this.#history, kind, this.#cut)
   }
 
+  /** Number for the next pod that was never seen to run. */
+  get nextPodNumber(): number {
+    return this.#pods.nextNumber
+  }
+
+  /**
+   * Pods that were seen to run and still exist, in batches ordered by number: what the next pod watcher goes on from.
+   *
+   * @throws UncommittedFramesError while records of lives wait for a commit.
+   */
+  livingPods(): Iterable<ReadonlyArray<LivingPod>> {
+    if (this.#pods.pending > 0) throw new UncommittedFramesError({ gvk: podLivesKind })
+    return this.#pods.living()
+  }
+
   /**
    * A new incarnation for a sender that starts: higher than any before, also across restarts of the process. From now on
    * frames of earlier incarnations are fenced. Commit and read the kind's state after this, not before.
@@ -308,7 +374,7 @@ export class ArchiveWriter {
     try {
       return this.#senders.nextIncarnation(sender)
     } catch (error) {
-      throw toArchiveError(this.directory, "nextIncarnation", error)
+      throw toArchiveError(this.directory, "noting a sender's start", error)
     }
   }
 

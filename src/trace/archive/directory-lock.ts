@@ -19,6 +19,7 @@ import {
   DirectoryNotWritableError,
   isBusy,
   systemCodeOf,
+  systemReasonOf,
   toArchiveError,
 } from "./archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
@@ -89,7 +90,7 @@ const makeWritable = (directory: string): void => {
   } catch (error) {
     const code = systemCodeOf(error)
     if (code === undefined || code === "ENOSPC" || code === "EIO") throw toArchiveError(directory, "open", error)
-    throw new DirectoryNotWritableError({ directory, code, reason: error instanceof Error ? error.message : code })
+    throw new DirectoryNotWritableError({ directory, code, reason: systemReasonOf(error, code) })
   }
 }
 

@@ -7,6 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Observations } from "../observations.ts"
+import { podLivesKind } from "../pod-lives-kind.ts"
 
 /** State of one kind. Times are µs since the Unix epoch. */
 export interface KindState {
@@ -15,7 +16,10 @@ export interface KindState {
   readonly epoch: number
   /** Resource version up to which the recording is complete; empty before the first. Resume the watch here. */
   readonly completeThrough: string
-  /** When that version was learnt; 0 before the first. */
+  /**
+   * When the kind was last complete; 0 before the first time. A new epoch forgets the version and keeps the time: the gap
+   * between both histories begins then.
+   */
   readonly completeThroughTime: number
   /** Number for the next UID that was never seen; starts at 1. */
   readonly nextObjectNumber: number
@@ -84,18 +88,36 @@ export class KindTable {
   advance(frame: Observations, lastTime: number, clusterUid: string, now: number): void {
     const kind = this.#entry(frame.gvk)
     this.#changed.add(kind)
-    if (frame.epoch > kind.epoch) {
+    const isNewEpoch = frame.epoch > kind.epoch
+    if (isNewEpoch) {
       kind.epoch = frame.epoch
       kind.completeThrough = ""
-      kind.completeThroughTime = 0
     }
     if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
       kind.completeThrough = frame.completeThrough
       kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
     }
-    if (frame.count > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
+    if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
     kind.clusterUid = clusterUid
+    if (frame.tracksPods && frame.gvk !== podLivesKind) {
+      this.#advanceLives(kind, isNewEpoch, frame.completeThrough !== "" && frame.epoch === kind.epoch)
+    }
+  }
+
+  /**
+   * Lifecycles tracked on the stream of v1.Pod are complete as far as that is, but only once a frame says so: while a watcher
+   * makes up for the time in which they were not tracked, its kind is ahead of them.
+   */
+  #advanceLives(pods: KindEntry, isNewEpoch: boolean, isComplete: boolean): void {
+    const lives = this.#entry(podLivesKind)
+    this.#changed.add(lives)
+    lives.lastEventTime = Math.max(lives.lastEventTime, pods.lastEventTime)
+    if (!isNewEpoch && !isComplete) return
+    lives.epoch = pods.epoch
+    lives.completeThrough = pods.completeThrough
+    lives.completeThroughTime = pods.completeThroughTime
+    lives.clusterUid = pods.clusterUid
   }
 
   /** Writes changed rows; inside the commit's transaction. */

@@ -22,7 +22,47 @@ export const DATABASE_FILE = "recording.db"
 export const APPLICATION_ID = 0x7265656c
 
 /** The format this program writes, and the newest it reads (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 1
+export const FORMAT_VERSION = 2
+
+/** What format 2 added: lifecycles of pods and who owns whom. A recording of format 1 gets them, empty, when it is written on. */
+const TABLES_OF_FORMAT_2 = `
+  -- Pods that were ever seen to run. is_gone: it exists no more.
+  CREATE TABLE pod (
+    number INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    spec_hash INTEGER NOT NULL,
+    first_sequence INTEGER NOT NULL,
+    is_gone INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX pod_of_uid ON pod (uid);
+  CREATE INDEX living_pod ON pod (number) WHERE is_gone = 0;
+
+  -- One row per change of a pod's life, in the sequence of events. Seconds are those of the node's clock, time is when it was
+  -- observed, µs since the Unix epoch. owner_references is null where it is as before.
+  CREATE TABLE pod_life (
+    sequence INTEGER PRIMARY KEY,
+    pod INTEGER NOT NULL,
+    start_seconds INTEGER NOT NULL,
+    end_seconds INTEGER,
+    is_gone INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    owner_references TEXT
+  ) STRICT;
+  CREATE INDEX pod_life_of_pod ON pod_life (pod, sequence);
+
+  -- source: recorded | learnt | gone; owner_references is a JSON array, or empty for none.
+  CREATE TABLE owner_edge (
+    uid TEXT PRIMARY KEY,
+    gvk TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    owner_references TEXT NOT NULL,
+    source TEXT NOT NULL,
+    time INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`
 
 const TABLES = `
   CREATE TABLE metadata (
@@ -110,6 +150,8 @@ const TABLES = `
     reason TEXT NOT NULL,
     detail TEXT NOT NULL
   ) STRICT;
+
+  ${TABLES_OF_FORMAT_2}
 `
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
@@ -140,7 +182,7 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
   try {
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
     if (isEmpty(database)) create(database)
-    else checkFormat(database, directory)
+    else if (checkFormat(database, directory) < FORMAT_VERSION) extend(database)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
@@ -180,15 +222,21 @@ export const openForReading = (directory: string): DatabaseSync => {
 /** Names of objects are looked up in no order; with SQLite's 2 MB most look-ups of 100,000 objects go to the system. */
 const READER_CACHE_KIBIBYTES = 8192
 
-/** Sequence number of the last event or gap that is committed, 0 in an empty recording. */
-export const lastSequenceOf = (database: DatabaseSync): number =>
-  Number(
+/** Sequence number of the last event, gap or record of a pod's life that is committed, 0 in an empty recording. */
+export const lastSequenceOf = (database: DatabaseSync): number => {
+  const lives = hasTable(database, "pod_life") ? "coalesce((SELECT max(sequence) FROM pod_life), 0)" : "0"
+  return Number(
     database
       .prepare(`
-        SELECT max(coalesce((SELECT max(last_sequence) FROM block), 0), coalesce((SELECT max(sequence) FROM gap), 0))
-          AS last`)
+        SELECT max(coalesce((SELECT max(last_sequence) FROM block), 0), coalesce((SELECT max(sequence) FROM gap), 0),
+          ${lives}) AS last`)
       .get()?.last,
   )
+}
+
+/** Whether the recording has a table that older formats lack. */
+export const hasTable = (database: DatabaseSync, name: "pod" | "pod_life" | "owner_edge"): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
 
 /** A reader may meet the writer's checkpoint or the creation of the log: both last milliseconds. */
 const BUSY_TIMEOUT_MILLISECONDS = 5000
@@ -214,13 +262,25 @@ const create = (database: DatabaseSync): void => {
   `)
 }
 
-const checkFormat = (database: DatabaseSync, directory: string): void => {
+/** Brings a recording of format 1 to this one. */
+const extend = (database: DatabaseSync): void => {
+  database.exec(`
+    BEGIN IMMEDIATE;
+    ${TABLES_OF_FORMAT_2}
+    PRAGMA user_version = ${FORMAT_VERSION};
+    COMMIT;
+  `)
+}
+
+/** The format found. */
+const checkFormat = (database: DatabaseSync, directory: string): number => {
   const application = pragma(database, "application_id")
   const found = pragma(database, "user_version")
   if (application !== APPLICATION_ID || found < 1) {
     throw new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
   }
   if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
+  return found
 }
 
 const pragma = (database: DatabaseSync, name: "application_id" | "user_version"): number =>

@@ -91,3 +91,11 @@ export const withinNamespaces = (
   namespaces.length === 0
     ? configuration
     : { ...configuration, kinds: configuration.kinds.map((kind) => ({ namespaces, ...kind })) }
+
+/** Kinds all of whose objects are recorded: nobody needs to ask the API server about one of them. */
+export const recordedWhole = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<string> =>
+  kinds.flatMap(({ gvkText, labelSelector, fieldSelector, namespaces, skipOwned }) =>
+    labelSelector === undefined && fieldSelector === undefined && namespaces === undefined && skipOwned !== "ingest"
+      ? [gvkText]
+      : [],
+  )

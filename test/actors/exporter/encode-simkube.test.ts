@@ -155,7 +155,7 @@ describe("a window in SimKube's format", () => {
             events.map((make, index) => make(index + 1)),
           )
           const encoding = fickle(choices)
-          const encoded = await piecesOf(encodeSimkube(window, newWriter(), encoding, smallLimits))
+          const encoded = await piecesOf(encodeSimkube(window, newWriter(), [], encoding, smallLimits))
           expect(encoded.equals(written(window))).toBe(true)
           helped += encoding.taken
         },
@@ -175,9 +175,9 @@ describe("a window in SimKube's format", () => {
     const object = formatExactJson({ spec: { text: "x".repeat(1000) } })
     const events = Array.from({ length: 20 }, (_, index) => event(index + 1, "v1.Pod", "a", "applied", object))
     const limits = { ...smallLimits, batchBytes: 2048, aloneBytes: 10_000 }
-    await piecesOf(encodeSimkube(windowOf([], events.slice(0, 8)), newWriter(), encoding, limits))
+    await piecesOf(encodeSimkube(windowOf([], events.slice(0, 8)), newWriter(), [], encoding, limits))
     expect(leases).toBe(0)
-    await piecesOf(encodeSimkube(windowOf([], events), newWriter(), encoding, limits))
+    await piecesOf(encodeSimkube(windowOf([], events), newWriter(), [], encoding, limits))
     expect(leases).toBe(1)
   })
 
@@ -193,7 +193,7 @@ describe("a window in SimKube's format", () => {
       }),
     }
     const events = Array.from({ length: 100 }, (_, index) => event(index + 1, "v1.Pod", "a", "applied", "{}"))
-    const pieces = encodeSimkube(windowOf([], events), newWriter(), encoding, smallLimits)
+    const pieces = encodeSimkube(windowOf([], events), newWriter(), [], encoding, smallLimits)
     for (let pulled = 0; pulled < smallLimits.batches - 1; pulled++) expect((await pieces.next()).value?.length).toBe(0)
     let isHere = false
     const next = pieces.next().then(() => {
@@ -220,7 +220,7 @@ describe("a window in SimKube's format", () => {
         event(4, "v1.Pod", "later", "applied", "{}"),
       ]
       const encoding = threads === "threads" ? fickle([1, 2]) : ownThreadOnly
-      const error = await piecesOf(encodeSimkube(windowOf([], events), newWriter(), encoding, smallLimits)).catch(
+      const error = await piecesOf(encodeSimkube(windowOf([], events), newWriter(), [], encoding, smallLimits)).catch(
         (cause) => cause,
       )
       expect(error).toBeInstanceOf(UnwritableChangeError)
@@ -237,7 +237,7 @@ describe("a window in SimKube's format", () => {
       },
     }
     const events = Array.from({ length: 30 }, (_, index) => event(index + 1, "v1.Pod", "a", "applied", '{"spec":{}}'))
-    await expect(piecesOf(encodeSimkube(windowOf([], events), newWriter(), encoding, smallLimits))).rejects.toThrow(
+    await expect(piecesOf(encodeSimkube(windowOf([], events), newWriter(), [], encoding, smallLimits))).rejects.toThrow(
       "the thread ended",
     )
     expect(held).toBe(0)

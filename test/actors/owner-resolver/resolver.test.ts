@@ -5,7 +5,12 @@ import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-
 import { OwnerResolver, type RecordedOwners } from "../../../src/actors/owner-resolver/resolver.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
-const reference = (kind: string, uid: string, apiVersion = "apps/v1") => ({ apiVersion, kind, name: `name of ${uid}`, uid })
+const reference = (kind: string, uid: string, apiVersion = "apps/v1") => ({
+  apiVersion,
+  kind,
+  name: `name of ${uid}`,
+  uid,
+})
 const referencing = (...references: ReadonlyArray<ReturnType<typeof reference>>): string => JSON.stringify(references)
 
 const questionOf = (uid: string, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => ({

@@ -21,6 +21,9 @@ const state = (incarnation: number, last: boolean, ...numbers: ReadonlyArray<num
   completeTime: 8,
   clusterUid: "uid",
   objects: numbers.map(stored),
+  lives: { resumeVersion: "99", epoch: 2, completeTime: 6 },
+  nextPodNumber: 5,
+  pods: numbers.map((number) => ({ number, uid: `uid-${number}`, start: number, end: undefined, owned: true })),
   last,
   incarnation,
 })
@@ -51,9 +54,9 @@ test("a state is handed over once, when its last frame has come", () => {
   send(state(3, false, 3))
   expect(loaded).toEqual([])
   send(state(3, true))
-  const { objects, last, incarnation, ...resume } = state(3, true, 1, 2, 3)
+  const { objects, last, incarnation, lives, nextPodNumber, pods, ...resume } = state(3, true, 1, 2, 3)
   expect([last, incarnation]).toEqual([true, 3])
-  expect(loaded).toEqual([{ resume, objects }])
+  expect(loaded).toEqual([{ resume, objects, pods: { lives, nextPodNumber, pods } }])
   expect(acknowledged).toEqual([1, 2, 3])
 })
 

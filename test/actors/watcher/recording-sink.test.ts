@@ -1,4 +1,4 @@
-/** What the recording sink makes of single events: what counts as a change, and what is left out. */
+/** What the recording sink makes of single events: what counts as a change, what is left out; and what its gaps say. */
 import { describe, expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 
@@ -163,5 +163,41 @@ describe("namespaces", () => {
     bench.applied(object("a", 1), other)
     expect(bench.brief()).toEqual(["applied a@1", "applied a@2"])
     expect(bench.sink.liveObjects).toBe(2)
+  })
+})
+
+describe("a gap", () => {
+  const gapAfter = (reason: "expired" | "overload" | "cluster-restored", detail?: string) => {
+    const bench = new SinkBench()
+    bench.list("first", "10")
+    if (reason === "cluster-restored") bench.sink.epochStarted("another cluster")
+    bench.sink.listStarted(reason, detail)
+    bench.sink.listCompleted("20")
+    return bench.gaps()[0]
+  }
+
+  test.each([
+    ["expired", "the server no longer had the changes after the last version recorded; its present state was listed"],
+    ["overload", "reading was suspended until the server hung up and forgot the changes; its present state was listed"],
+    ["cluster-restored", "another cluster"],
+  ] as const)("by itself says what its reason means: %s", (reason, detail) => {
+    expect(gapAfter(reason)).toMatchObject({ reason, detail })
+  })
+
+  test("says what led to its list where the session knows better, and the next gap does not repeat it", () => {
+    const told = "what follows version 10 came twice in a form that cannot be read"
+    expect(gapAfter("expired", told)).toMatchObject({ reason: "expired", detail: told })
+    const bench = new SinkBench()
+    bench.list("first", "10")
+    bench.sink.listStarted("expired", told)
+    bench.sink.listCompleted("20")
+    bench.list("expired", "30")
+    expect(bench.gaps().map(({ detail }) => detail.includes("no longer had"))).toEqual([false, true])
+  })
+
+  test("of a restored cluster whose list an earlier life left unfinished begins when the kind was last complete", () => {
+    const bench = new SinkBench({ epoch: 3, resumeVersion: "", lastTime: 5_000_000, completeTime: 4_000_000 })
+    bench.list("first", "50", object("a", 40))
+    expect(bench.gaps()).toMatchObject([{ fromTime: 4_000_000, toVersion: "50", reason: "cluster-restored" }])
   })
 })

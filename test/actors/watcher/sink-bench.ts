@@ -3,13 +3,14 @@
  * and are read as the store would. Every reading holds the frames to what none may ever break.
  */
 import type { StoredObject } from "../../../src/actors/stored-state.ts"
+import type { FollowedPods } from "../../../src/actors/watcher/followed-pods.ts"
 import { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
 import { compileDetectRules, type Detect } from "../../../src/kube/scanner/detect-rules.ts"
 import { ObjectScanner } from "../../../src/kube/scanner/object-scanner.ts"
 import { scanObjectSlowly } from "../../../src/kube/scanner/slow-path.ts"
-import { decodeObservations, type Gap } from "../../../src/trace/observations.ts"
+import { decodeObservations, type Gap, type PodLife } from "../../../src/trace/observations.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type RecordedEvent, type RecordedFrame, readFrames, storedAfter } from "./frame-reader.ts"
 
@@ -38,6 +39,10 @@ export interface BenchOptions {
   readonly objects?: ReadonlyArray<StoredObject>
   /** Bytes of what the outlet reserves when asked for less. */
   readonly slabBytes?: number
+  /** Follow the lives of pods from here. Default: not at all. */
+  readonly pods?: FollowedPods
+  /** Default true. */
+  readonly recordsEvents?: boolean
 }
 
 /** A clock that somebody sets. */
@@ -75,6 +80,7 @@ export class SinkBench {
         keepManagedFields: options.keepManagedFields ?? true,
         skipOwned: options.skipOwned ?? false,
         namespaces: options.namespaces === undefined ? undefined : new Set(options.namespaces),
+        ...(options.recordsEvents !== undefined && { recordsEvents: options.recordsEvents }),
       },
       {
         get isWritable() {
@@ -108,6 +114,7 @@ export class SinkBench {
         clusterUid: "",
       },
       objects,
+      options.pods,
     )
   }
 
@@ -144,6 +151,20 @@ export class SinkBench {
     for (const object of objects) this.observe(1, true, object)
     this.sink.readDone()
     this.sink.listCompleted(version)
+  }
+
+  /** The frames themselves, after a flush. */
+  payloads(): ReadonlyArray<Uint8Array> {
+    this.sink.flush()
+    return this.#payloads
+  }
+
+  /** Every record of a pod's life. */
+  lives(): ReadonlyArray<PodLife> {
+    return this.payloads().flatMap((payload) => {
+      const frame = decodeObservations(payload)
+      return Array.from({ length: frame.podLifeCount }, (_, index) => frame.podLife(index))
+    })
   }
 
   /** How many frames have left. */

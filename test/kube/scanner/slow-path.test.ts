@@ -20,31 +20,39 @@ const objectionTo = (text: string): string => {
   const scan = scanObjectSlowly(new ObjectScanner(rules), bytes, 0, bytes.length)
   return scan instanceof UnreadableError ? scan.reason : "none"
 }
-/** A line with an object whose field `holder`, which any client may have written, has these members. */
-const holding = (members: string): string =>
-  `{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"holder":{${members}}}}`
-
 /**
  * V8 takes a key for the one it has met at that place in an earlier object if the raw text begins with it and as many
  * characters come out: `\u006f` for `object` written `\u006fbject`.
  */
 describe("a key with escapes is not mistaken for a key with a backslash met before (nodejs/node#63785)", () => {
   test("in a line", () => {
-    expect(readLine(holding(String.raw`"type":"x","\\u006f":1`)).name).toBe("a")
-    expect(readLine(String.raw`{"type":"DELETED","\u006fbject":{"metadata":{"name":"b"}}}`)).toEqual({
-      type: WatchEventType.deleted,
-      name: "b",
-    })
+    const met: unknown = JSON.parse(String.raw`{"type":"x","\\u006f":1}`)
+    const line = readLine(String.raw`{"type":"DELETED","\u006fbject":{"metadata":{"name":"b"}}}`)
+    expect(line).toEqual({ type: WatchEventType.deleted, name: "b" })
+    expect(met).toHaveProperty("type")
   })
 
   test("in an object", () => {
-    expect(readLine(holding(String.raw`"kind":"x","\\u006det":1`)).name).toBe("a")
+    const met: unknown = JSON.parse(String.raw`{"kind":"x","\\u006det":1}`)
     expect(objectionTo(String.raw`{"kind":"Pod","\u006detadata":{"uid":1}}`)).toBe("metadata.uid is not a string")
+    expect(met).toHaveProperty("kind")
   })
 
-  test("by anybody who uses JSON.parse after it in this process", () => {
-    const text = String.raw`{"kind":"x","k\"":1}`
-    expect(readLine(holding(String.raw`"kind":"x","k\\":1`)).name).toBe("a")
-    expect(Object.keys(JSON.parse(text) as object)).toEqual(["kind", 'k"'])
+  test("by whoever uses JSON.parse in this process after an object with such a key was read here", () => {
+    const member = String.raw`"kind":"x","k\\":1`
+    expect(readLine(`{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"holder":{${member}}}}`).name).toBe(
+      "a",
+    )
+    expect(Object.keys(JSON.parse(String.raw`{"kind":"x","k\"":1}`) as object)).toEqual(["kind", 'k"'])
+  })
+})
+
+describe("what is not JSON", () => {
+  test.each([
+    ["", "not JSON: nothing but white space"],
+    ['{"data":{"password":"hunter2"', "not JSON: no closing brace at its end"],
+    ['{"data":{"password":hunter2}}', "not JSON: something before its last byte is out of place"],
+  ])("is described without quoting it, for it may be a Secret: %s", (text, reason) => {
+    expect(objectionTo(text)).toBe(reason)
   })
 })

@@ -80,6 +80,7 @@ export class World {
         return
       case "open-streaming-list":
       case "open-page":
+      case "open-whole-list":
       case "open-watch":
         expect(this.open.has(command.stream)).toBe(false)
         this.open.add(command.stream)
@@ -148,6 +149,16 @@ const watching = (): World => {
 const ended = (world: World): World =>
   fed(world, { type: "ended", stream: world.stream, outcome: complete, whileBlocked: false })
 
+const paging = (): World => refused(listing(), noStreamingList)
+const pagingOn = (): World => {
+  const world = paging()
+  return fed(world, { type: "page-complete", stream: world.stream, version: "100", continueToken: "token" })
+}
+const allPaged = (): World => {
+  const world = paging()
+  return fed(world, { type: "page-complete", stream: world.stream, version: "100", continueToken: undefined })
+}
+
 /** Worlds in each phase, led there by what a server would say. */
 export const worldIn = {
   idle: () => new World(),
@@ -155,7 +166,10 @@ export const worldIn = {
   absent: () => fed(discovering(), { type: "not-installed" }),
   probing,
   "streaming-list": listing,
-  paging: () => refused(listing(), noStreamingList),
+  paging,
+  "paging on": pagingOn,
+  "paging everything at once": () => refused(pagingOn(), status(410)),
+  "watching unanswered": allPaged,
   watching,
   "watching with a successor": () => fed(watching(), { type: "successor-due" }),
   "backing off to discover": () => fed(discovering(), { type: "discovery-failed", status: status(503) }),
@@ -164,3 +178,14 @@ export const worldIn = {
   "backing off to watch": () => ended(watching()),
   stopped: () => fed(watching(), { type: "stop" }),
 } satisfies Record<string, () => World>
+
+/** The phase in the names of {@link worldIn}. */
+export const describePhase = (world: World): string => {
+  const { phase } = world.state
+  if (phase.tag === "backing-off") return `backing off to ${phase.then}`
+  if (phase.tag === "paging")
+    return phase.whole ? "paging everything at once" : phase.continues ? "paging on" : "paging"
+  if (phase.tag !== "watching") return phase.tag
+  if (phase.successor !== undefined) return "watching with a successor"
+  return phase.answered ? "watching" : "watching unanswered"
+}

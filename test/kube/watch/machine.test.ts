@@ -1,7 +1,7 @@
 /** The state machine alone: every phase against every input. */
 import { describe, expect, test } from "vitest"
 import type { Input } from "../../../src/kube/watch/protocol.ts"
-import { complete, status, truncated, type World, worldIn } from "./machine-world.ts"
+import { complete, describePhase, status, truncated, type World, worldIn } from "./machine-world.ts"
 
 /** Each input with a name, about one stream where it is about any. */
 const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
@@ -51,7 +51,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
   ],
   absent: [["retry", "discovering"]],
   probing: [
-    ["probed ahead", "watching"],
+    ["probed ahead", "watching unanswered"],
     ["probed behind, probed elsewhere", "streaming-list"],
     ["probe 404", "absent"],
     ["probe failed", "backing off to probe"],
@@ -65,11 +65,37 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["in-stream 410, in-stream 500, malformed, truncated, hung up, silent", "backing off to list"],
   ],
   paging: [
-    ["page continues", "paging"],
-    ["page complete", "watching"],
+    ["page continues", "paging on"],
+    ["page complete", "watching unanswered"],
     ["refused 404", "absent"],
     ["refused 401, refused 403, refused 410, refused 422, refused 429, refused 504", "backing off to list"],
     ["in-stream 410, in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
+  ],
+  "paging on": [
+    ["page continues", "paging on"],
+    ["page complete", "watching unanswered"],
+    ["refused 410, in-stream 410", "paging everything at once"],
+    ["refused 404", "absent"],
+    ["refused 401, refused 403, refused 422, refused 429, refused 504", "backing off to list"],
+    ["in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
+  ],
+  "paging everything at once": [
+    ["page continues", "paging everything at once"],
+    ["page complete", "watching unanswered"],
+    ["refused 404", "absent"],
+    ["refused 401, refused 403, refused 410, refused 422, refused 429, refused 504", "backing off to list"],
+    ["in-stream 410, in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
+  ],
+  "watching unanswered": [
+    ["opened", "watching"],
+    ["successor due", "watching with a successor"],
+    ["bookmark", "watching unanswered"],
+    ["refused 404", "absent"],
+    ["refused 410, in-stream 410", "paging"],
+    ["refused 401, refused 403, refused 422, refused 429, in-stream 500", "backing off to watch"],
+    ["malformed, silent", "backing off to watch"],
+    ["refused 504", "backing off to probe"],
+    ["complete, truncated, hung up", "probing"],
   ],
   watching: [
     ["successor due", "watching with a successor"],
@@ -94,7 +120,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
   "backing off to discover": [["retry", "discovering"]],
   "backing off to probe": [["retry", "probing"]],
   "backing off to list": [["retry", "streaming-list"]],
-  "backing off to watch": [["retry", "watching"]],
+  "backing off to watch": [["retry", "watching unanswered"]],
   stopped: [],
 }
 
@@ -106,11 +132,6 @@ const successorTransitions: ReadonlyArray<readonly [inputs: string, phase: strin
   ["malformed, silent", "backing off to watch"],
 ]
 
-const describePhase = (world: World): string => {
-  const { phase } = world.state
-  if (phase.tag === "backing-off") return `backing off to ${phase.then}`
-  return phase.tag === "watching" && phase.successor !== undefined ? "watching with a successor" : phase.tag
-}
 const read = (rows: ReadonlyArray<readonly [string, string]>): ReadonlyMap<string, string> =>
   new Map(rows.flatMap(([inputs, phase]) => inputs.split(", ").map((input) => [input, phase] as const)))
 

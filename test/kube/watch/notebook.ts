@@ -30,6 +30,8 @@ export class Notebook implements WatchSink {
   readonly remarks: Remark[] = []
   /** Both, in the order they came: objects as `action name@version`. */
   readonly story: string[] = []
+  /** What was said of lists whose reason does not say it all. */
+  readonly listDetails: string[] = []
   isWritable = true
   /** Network reads told so far, and objects since the last one. */
   reads = 0
@@ -66,8 +68,9 @@ export class Notebook implements WatchSink {
     this.unfinished = 0
   }
 
-  listStarted(reason: ListReason): void {
+  listStarted(reason: ListReason, detail: string | undefined): void {
     this.#note(`list started ${reason}`)
+    if (detail !== undefined) this.listDetails.push(detail)
   }
 
   listCompleted(version: string): void {

@@ -1,6 +1,13 @@
 /** The paths that lists, watches and probes are asked for by. */
 import { describe, expect, test } from "vitest"
-import { pagePath, probePath, type Selection, streamingListPath, watchPath } from "../../../src/kube/watch/request.ts"
+import {
+  pagePath,
+  probePath,
+  type Selection,
+  streamingListPath,
+  watchPath,
+  wholeListPath,
+} from "../../../src/kube/watch/request.ts"
 
 const all: Selection = { path: "/api/v1/pods", labelSelector: undefined, fieldSelector: undefined }
 const some: Selection = {
@@ -28,10 +35,19 @@ describe("paths", () => {
       "limit=500&resourceVersion=7&resourceVersionMatch=NotOlderThan",
     ],
     ["a later page, which names its token only", pagePath(all, 500, "7", "a/b=="), "limit=500&continue=a%2Fb%3D%3D"],
+    [
+      "everything not older than a version",
+      wholeListPath(all, "7"),
+      "resourceVersion=7&resourceVersionMatch=NotOlderThan",
+    ],
     ["a watch", watchPath(all, "7", 450), "watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=450"],
     ["a probe", probePath(all), "limit=1"],
   ])("of %s", (_, path, query) => {
     expect(path).toBe(`/api/v1/pods?${query}`)
+  })
+
+  test("everything, as it is now, is asked for without any query", () => {
+    expect(wholeListPath(all, undefined)).toBe("/api/v1/pods")
   })
 
   test("selectors go with every request, encoded", () => {
@@ -39,6 +55,7 @@ describe("paths", () => {
       streamingListPath(some, undefined, 1),
       pagePath(some, 5, undefined, undefined),
       pagePath(some, 5, undefined, "token"),
+      wholeListPath(some, undefined),
       watchPath(some, "7", 1),
       probePath(some),
     ]

@@ -153,6 +153,25 @@ describe("a session", () => {
     expect(session.statistics.bytes - bytes).toBe(Buffer.byteLength(lines.join("")))
   })
 
+  test("says that a kind is watched when the server has answered its watch, after its list was handed over", async () => {
+    const { requests, last, notebook } = await play()
+    last().head()
+    // A streaming list that ends without its bookmark: from a server that does not know it.
+    last().end()
+    last().head()
+    const items = [{ metadata: { name: "a", uid: "u", resourceVersion: "5" } }]
+    last().read(JSON.stringify({ kind: "ConfigMapList", metadata: { resourceVersion: "10" }, items }))
+    last().end()
+    expect([requests.length, last().path.includes("watch=1"), notebook.story.at(-1)]).toEqual([
+      3,
+      true,
+      "list completed 10",
+    ])
+    expect(notebook.state).toBe("listing")
+    last().head()
+    expect(notebook.story.at(-1)).toBe("state watching: from version 10")
+  })
+
   test("pauses every stream when the sink is full, and resumes every one", async () => {
     const { requests, last, clock, notebook, session } = await playWatching()
     clock.advance(295_000)

@@ -3,7 +3,9 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { StreamEnd } from "../../../src/kube/http/response-handler.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
-import { PageReader, type StreamEvents, type StreamReader, WatchReader } from "../../../src/kube/watch/stream-reader.ts"
+import { PageReader } from "../../../src/kube/watch/page-reader.ts"
+import type { StreamEvents, StreamReader } from "../../../src/kube/watch/stream-reader.ts"
+import { WatchReader } from "../../../src/kube/watch/watch-reader.ts"
 
 const rules = compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] })
 const object = (version: string | number, more: object = {}) => ({

@@ -11,10 +11,16 @@ import { WatchSession } from "../../../src/kube/watch/session.ts"
 import type { Clock } from "../../../src/runtime/clock.ts"
 import { readRecording } from "../../../src/sandbox/recording.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import { podKind, podLivesKind } from "../../../src/trace/pod-lives-kind.ts"
 
-/** Records the kinds named, with `detect: spec`, into `directory`. */
+/**
+ * Records the kinds named, with `detect: spec`, into `directory`. The lives of pods are followed: with the events of `v1.Pod` if
+ * that is among them, alone if `lifecycle/v1.Pod` is.
+ */
 export const recordLines = async (recording: string, gvks: ReadonlySet<string>, directory: string): Promise<void> => {
-  const kinds = (await readRecording(recording)).filter(({ resource }) => gvks.has(formatGvk(resource.gvk)))
+  const found = (await readRecording(recording)).map((kind) => ({ ...kind, name: formatGvk(kind.resource.gvk) }))
+  const pods = found.filter(({ name }) => name === podKind).map((kind) => ({ ...kind, name: podLivesKind }))
+  const kinds = [...found, ...pods].filter(({ name }) => gvks.has(name))
   const archive = ArchiveWriter.open(directory)
   let now = 0
   const clock: Clock = {
@@ -23,8 +29,7 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
     after: () => ({ cancel: () => undefined }),
   }
   const recorders = await Promise.all(
-    kinds.map(async ({ resource, lines }) => {
-      const gvk = formatGvk(resource.gvk)
+    kinds.map(async ({ resource, lines, name: gvk }) => {
       const rules = compileDetectRules({ gvk: resource.gvk, detect: "spec", ignore: [] })
       const incarnation = archive.nextIncarnation(gvk)
       const memory = Buffer.alloc(1024 * 1024)
@@ -45,12 +50,20 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
       }
       const resume = { resumeVersion: "", epoch: 0, nextObjectNumber: 1, lastTime: 0, completeTime: 0, clusterUid: "" }
       const sink = new RecordingSink(
-        { gvk, rules, keepManagedFields: true, skipOwned: false, namespaces: undefined },
+        {
+          gvk,
+          rules,
+          keepManagedFields: true,
+          skipOwned: false,
+          namespaces: undefined,
+          recordsEvents: gvk !== podLivesKind,
+        },
         outlet,
         clock,
         listener,
         resume,
         [],
+        gvk === podLivesKind || gvk === podKind ? { nextPodNumber: 1, pods: [], interrupted: [] } : undefined,
       )
       let handler: ResponseHandler | undefined
       const session = new WatchSession({

@@ -166,6 +166,9 @@ export class RecordedSandbox {
       excludedNamespaces: [],
       excludedLabels: [],
       skipOwned: [],
+      excludeOwned: true,
+      excludeDaemonSetOwned: true,
+      recordedKinds: [],
       trackedObjects: Object.fromEntries(
         this.recording.watchers.map(({ gvk }) => [
           gvk,

@@ -1,5 +1,5 @@
 /** What is wrong before recording begins is said in one line that names what to do, with its exit code, at once. */
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -55,8 +55,9 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
     chmodSync(place.directory, 0o755)
     // Permissions do not bind root.
     const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+    // The code once.
     expect(await linesOfFailedStart(place.record({ cluster, dataDir: readOnly, options: user }))).toEqual([
-      expect.stringMatching(/read-only is not writable \(EACCES/),
+      expect.stringMatching(/read-only is not writable \(EACCES: permission denied/),
     ])
   })
 
@@ -76,6 +77,26 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
     const third = place.record({ cluster })
     await third.ready()
     expect(await third.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("and leaves no temporary directory behind, unless it did start", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    mkdirSync(place.path("temporary"))
+    const made = () => readdirSync(place.path("temporary")).filter((name) => name.startsWith("kubereel-"))
+    const options = {
+      wrapped: (words: ReadonlyArray<string>) => ["env", `TMPDIR=${place.path("temporary")}`, ...words],
+    }
+    const start = { cluster: { server: sandbox.url }, dataDir: "none", options }
+    // The last thing that a start does: the recording is open and its watchers run.
+    const failed = place.record({ ...start, more: ["--bind", "192.0.2.1"] })
+    expect(await linesOfFailedStart(failed)).toEqual([expect.stringContaining("is not an address of this machine")])
+    expect(made()).toEqual([])
+    const recorder = place.record(start)
+    await recorder.ready()
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+    expect(made()).toHaveLength(1)
+    expect(readdirSync(place.path(`temporary/${made()[0]}`))).toContain("recording.db")
   })
 
   test("on a recording that was damaged, which it leaves as it is", async ({ expect }) => {

@@ -246,7 +246,7 @@ export const everything = (format: "ndjson" | "simkube") => ({
 export interface RecordSettings {
   readonly kinds?: Readonly<Record<string, string>>
   readonly cluster?: ClusterEntry
-  /** Default: `data` in the workplace. */
+  /** Default: `data` in the workplace. `"none"`: the recorder's own choice. */
   readonly dataDir?: string
   readonly more?: ReadonlyArray<string>
   /** For several recorders in one workplace: part of the names of their files. Default: one set of files for all. */
@@ -285,7 +285,8 @@ export class Workplace {
     const config = this.write(`config${name}.yml`, configurationOf(kinds))
     const path = this.path(`kubeconfig${name}`)
     const kubeconfig = cluster === undefined ? path : this.write(`kubeconfig${name}`, kubeconfigOf(cluster))
-    const words = ["record", "--config", config, "--kubeconfig", kubeconfig, "--data-dir", dataDir, "--port", "0"]
+    const words = ["record", "--config", config, "--kubeconfig", kubeconfig, "--port", "0"]
+    if (dataDir !== "none") words.push("--data-dir", dataDir)
     return this.#keep(new RecorderProcess([...words, ...more], options))
   }
 

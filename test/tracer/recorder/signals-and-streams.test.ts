@@ -41,6 +41,19 @@ describe.concurrent("a recorder", { timeout: 40_000 }, () => {
     },
   )
 
+  test("told while its watchers start does not wait for answers that nobody takes", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    for (const delayMs of [0, 30, 60, 90, 120, 150]) {
+      const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
+      await recorder.listening()
+      // A spread of moments, not a wait for anything: the stored state is on its way to the watchers in some of them.
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      const { tookMs } = await recorder.stop()
+      expect(tookMs, `${delayMs} ms after it listened:\n${recorder.log}`).toBeLessThan(4000)
+    }
+  })
+
   test("told twice ends at once with 130", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
@@ -69,6 +82,30 @@ describe.concurrent("a recorder", { timeout: 40_000 }, () => {
       // Each is a log line to a pipe that is closed.
       await recorder.until(async () => (await recorder.exported()).length > number, "the event")
     }
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("keeps a bounded part of the log that nobody reads, and says how much is missing when somebody does", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url }, more: ["-v"] })
+    await recorder.ready()
+    recorder.child.stderr?.pause()
+    // Lines of 300 bytes: 3 MB, of which a pipe takes 64 kB.
+    const count = 10_000
+    for (let number = 0; number < count; number++) {
+      sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: `${"object".padEnd(230, "-")}${number}` } })
+      if (number % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const total = async () => (await recorder.metric("kubereel_store_events_total")) ?? 0
+    await recorder.until(async () => (await total()) === count, "all events to be recorded", 20_000)
+    recorder.child.stderr?.resume()
+    const [, dropped = ""] = await recorder.says(/WARN {2}([\d,]+) log lines dropped here: nobody read/)
+    const missing = Number(dropped.replaceAll(",", ""))
+    expect(missing).toBeGreaterThan(count / 4)
+    expect(recorder.log.match(/ObjectApplied @/g)).toHaveLength(count - missing)
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 

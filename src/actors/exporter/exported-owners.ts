@@ -1,0 +1,75 @@
+/**
+ * Which owners are objects of the trace being written: whatever they own, over any number of steps, is left out, because
+ * whoever replays the trace makes it again from them.
+ *
+ * An owner is one if its kind is exported, no filter leaves it out, and the window holds it. What it is by now does not
+ * count, nor does the order in which it and its objects were recorded (W-09).
+ */
+import type { WindowLimits } from "../../trace/archive/present-objects.ts"
+import type { JsonObject } from "../../trace/exact-json.ts"
+import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
+import type { OwnerReference } from "../../trace/owner-references.ts"
+
+/** What the recording says; an ArchiveReader. */
+export interface OwnerSource {
+  ownersOf(uid: string):
+    | {
+        readonly gvk: string
+        readonly namespace: string
+        readonly ownerReferences: ReadonlyArray<OwnerReference>
+        readonly source: string
+      }
+    | undefined
+  presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number>
+  /** The metadata of the event with that number. */
+  metadataAt(gvk: string, sequence: number): JsonObject | undefined
+}
+
+export interface ExportedOwnersOptions {
+  readonly limits: WindowLimits
+  readonly kinds: ReadonlySet<string>
+  readonly filters: CompiledFilters
+  /** Whether objects of a kind with these owners are left out anyway (`skipOwned`, DaemonSets). */
+  readonly isLeftOut: (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
+}
+
+export class ExportedOwners {
+  readonly #source: OwnerSource
+  readonly #options: ExportedOwnersOptions
+  readonly #present = new Map<string, ReadonlyMap<string, number>>()
+  readonly #verdicts = new Map<string, boolean>()
+
+  constructor(source: OwnerSource, options: ExportedOwnersOptions) {
+    this.#source = source
+    this.#options = options
+  }
+
+  /** Whether the object of that UID is in the trace. @throws as the recording does */
+  has(uid: string): boolean {
+    const known = this.#verdicts.get(uid)
+    if (known !== undefined) return known
+    const verdict = this.#judge(uid)
+    this.#verdicts.set(uid, verdict)
+    return verdict
+  }
+
+  #judge(uid: string): boolean {
+    const { kinds, filters, isLeftOut } = this.#options
+    const owner = this.#source.ownersOf(uid)
+    if (owner === undefined || owner.source !== "recorded" || !kinds.has(owner.gvk)) return false
+    if (filters.excludesNamespace(owner.namespace) || isLeftOut(owner.gvk, owner.ownerReferences)) return false
+    const sequence = this.#presentOf(owner.gvk).get(uid)
+    if (sequence === undefined) return false
+    if (!filters.needsLabels) return true
+    const metadata = this.#source.metadataAt(owner.gvk, sequence)
+    return !filters.excludesLabels(labelsOf({ metadata: metadata ?? null }))
+  }
+
+  #presentOf(gvk: string): ReadonlyMap<string, number> {
+    const known = this.#present.get(gvk)
+    if (known !== undefined) return known
+    const present = this.#source.presentObjects(gvk, this.#options.limits)
+    this.#present.set(gvk, present)
+    return present
+  }
+}

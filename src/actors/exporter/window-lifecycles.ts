@@ -1,0 +1,82 @@
+/**
+ * The pod lifecycles of a window, as SimKube's format groups them: by the first owner in the trace that tracks them, then by
+ * the hash of the pod's stable spec, in order of first observation.
+ *
+ * SimKube's rules (simkube.md §2.6, §3.3), with these differences: pods are told apart by UID, so a name that is used
+ * again adds a life instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); who owns a pod is decided now,
+ * with all that is known, not when its first message happened to arrive (W-32).
+ */
+import type { OwnerReference } from "../../trace/owner-references.ts"
+import type { Ownership } from "../../trace/ownership.ts"
+import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/simkube-trace.ts"
+
+/** Start and end are whole seconds since the Unix epoch. */
+export interface PodLife {
+  readonly namespace: string
+  readonly name: string
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  readonly specHash: bigint
+  readonly start: number
+  readonly end: number | undefined
+}
+
+export interface LifecycleWindow {
+  /** µs since the Unix epoch: inclusive, exclusive. */
+  readonly fromTime: number
+  readonly untilTime: number
+  /** Kinds with `trackLifecycle`. */
+  readonly tracked: ReadonlySet<string>
+  readonly ownership: Ownership
+  /** Whether the trace's index has `namespace/name` (or `name`) of a kind. */
+  readonly isIndexed: (gvk: string, name: string) => boolean
+}
+
+const second = 1_000_000
+const podKind = "v1.Pod"
+
+/** Reads and groups when it is iterated, which must be after the trace's index is complete. Memory: one entry per pod. */
+export function* windowLifecycles(
+  lives: () => Iterable<PodLife>,
+  window: LifecycleWindow,
+): Generator<OwnedLifecycles, void, void> {
+  const fromSeconds = Math.floor(window.fromTime / second)
+  const untilSeconds = Math.ceil(window.untilTime / second)
+  const owned = new Map<string, { gvk: string; owner: string; pods: Map<bigint, Array<PodLifecycle>> }>()
+  for (const life of lives()) {
+    const isOutside = life.start >= untilSeconds || (life.end !== undefined && life.end < fromSeconds)
+    if (isOutside) continue
+    const owner = ownerInTrace(life, window)
+    if (owner === undefined) continue
+    const key = `${owner.gvk} ${owner.owner}`
+    const entry = owned.get(key) ?? { ...owner, pods: new Map<bigint, Array<PodLifecycle>>() }
+    owned.set(key, entry)
+    const list = entry.pods.get(life.specHash) ?? []
+    entry.pods.set(life.specHash, list)
+    const start = Math.max(life.start, fromSeconds)
+    list.push(
+      life.end === undefined
+        ? { state: "running", start }
+        : { state: "finished", start, end: Math.max(life.end, start) },
+    )
+  }
+  yield* owned.values()
+}
+
+/** The first owner of the chain that the trace holds and that tracks lifecycles; of a pod without owners, itself. */
+const ownerInTrace = (
+  life: PodLife,
+  { tracked, ownership, isIndexed }: LifecycleWindow,
+): { readonly gvk: string; readonly owner: string } | undefined => {
+  if (life.ownerReferences.length === 0) {
+    const owner = namespacedName(life.namespace, life.name)
+    return tracked.has(podKind) && isIndexed(podKind, owner) ? { gvk: podKind, owner } : undefined
+  }
+  for (const { gvk, name } of ownership.ancestors(life.ownerReferences)) {
+    if (!tracked.has(gvk)) continue
+    // An owner is in its object's namespace, or in none.
+    for (const owner of [namespacedName(life.namespace, name), name]) {
+      if (isIndexed(gvk, owner)) return { gvk, owner }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,258 @@
+/**
+ * Follows the lives of pods on a stream of Pod objects and records each change (src/trace/pod-lifecycle.ts says what a life is).
+ *
+ * By UID: a name that is used again is another pod (W-30). A pod enters with the first object in which it has run, leaves
+ * when it is deleted or missing from a list, and a UID leaves once. Pods that existed when an earlier life of the watcher ended
+ * go on where they were. An object that cannot be understood changes nothing, is counted, and told of once per reason (W-36).
+ *
+ * Memory is O(pods that run or have run and still exist), some 150 bytes each. It never waits for anything: who owns a pod is asked
+ * of others, at export.
+ */
+import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
+import { isJsonObject, type JsonValue, MalformedJsonError, parseExactJson } from "../../trace/exact-json.ts"
+import type { PodIdentity } from "../../trace/observations.ts"
+import {
+  endedLifetime,
+  nextLifetime,
+  type ObservedLifetime,
+  observeLifetime,
+  type PodLifetime,
+  type PodOddity,
+  type PodProblem,
+} from "../../trace/pod-lifecycle.ts"
+import { findPodStatus, readPodSpec, readPodStatus } from "../../trace/pod-text.ts"
+import { NestingTooDeepError } from "../../trace/simkube-hash.ts"
+import { stablePodSpecHash } from "../../trace/stable-pod-spec.ts"
+import type { StoredPod } from "../stored-state.ts"
+import type { FrameWriter } from "./frame-writer.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
+import { UidTable } from "./uid-table.ts"
+
+/** Counters since the tracker was made. */
+export interface PodStatistics {
+  /** Changes of lives recorded. */
+  records: number
+  /** Objects of which no life could be read. */
+  undecodable: number
+}
+
+interface TrackedPod {
+  readonly number: number
+  readonly uid: string
+  life: PodLifetime
+  owners: number
+  /** Main containers of its spec, which never change; `undefined` until they were counted. */
+  containers: number | undefined
+  /** The last list in which it stood. */
+  list: number
+}
+
+/** What earlier lives of the watcher knew. */
+export interface KnownPods {
+  readonly nextPodNumber: number
+  readonly pods: Iterable<StoredPod>
+}
+
+export class PodTracker {
+  readonly statistics: PodStatistics = { records: 0, undecodable: 0 }
+  readonly #frames: FrameWriter
+  readonly #alarm: (detail: string) => void
+  readonly #pods = new UidTable<TrackedPod>()
+  readonly #told = new Set<PodProblem | PodOddity>()
+  #nextNumber: number
+  #list = 0
+
+  constructor(frames: FrameWriter, alarm: (detail: string) => void, known: KnownPods) {
+    this.#frames = frames
+    this.#alarm = alarm
+    this.#nextNumber = known.nextPodNumber
+    for (const { number, uid, start, end, owned } of known.pods) {
+      const owners = owned ? unknownOwners : noOwners
+      this.#pods.set(uid, { number, uid, life: { start, end }, owners, containers: undefined, list: 0 })
+    }
+  }
+
+  /** Pods that have run and still exist. */
+  get size(): number {
+    return this.#pods.size
+  }
+
+  /** One object as the session observed it; never throws on account of what the object holds. */
+  observed(isDeleted: boolean, bytes: Buffer, start: number, end: number, scanned: ScannedObject): void {
+    const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
+    if (known !== undefined) known.list = this.#list
+    const object = new PodObject(bytes, start, end)
+    const observed = object.lifetime(known?.containers)
+    if (typeof observed === "string") this.#cannotTell(observed, bytes, scanned)
+    else if (observed.oddity !== undefined) this.#tell(observed.oddity, bytes, scanned)
+    const life = typeof observed === "string" ? known?.life : nextLifetime(known?.life, observed)
+    if (life === undefined) return
+    const owners = ownersFingerprint(bytes, scanned)
+    if (known === undefined) return this.#meet(life, isDeleted, object, owners, bytes, scanned)
+    if (known.owners === unknownOwners) known.owners = owners
+    // Owners that it has lost remain those of its life.
+    const isAdopted = owners !== noOwners && owners !== known.owners
+    if (life === known.life && !isAdopted && !isDeleted) return
+    known.life = life
+    const identity = isAdopted ? this.#identity(object, bytes, scanned) : undefined
+    if (isAdopted) known.owners = owners
+    if (isDeleted) this.#pods.delete(known.uid)
+    this.#record(known.number, life, isDeleted, object.byteLength, identity, identity && ownersOf(bytes, scanned))
+  }
+
+  /** A list begins: what does not stand in it will have gone. */
+  listStarted(): void {
+    this.#list++
+  }
+
+  /** The list is whole. Pods that are not in it ended before we were told: as of now, unless their end is known. */
+  listCompleted(): void {
+    for (const pod of [...this.#pods.values()]) {
+      if (pod.list === this.#list) continue
+      this.#pods.delete(pod.uid)
+      this.#record(pod.number, pod.life, true, 0, undefined, undefined)
+    }
+  }
+
+  #meet(
+    life: PodLifetime,
+    isDeleted: boolean,
+    object: PodObject,
+    owners: number,
+    bytes: Buffer,
+    scanned: ScannedObject,
+  ): void {
+    const identity = this.#identity(object, bytes, scanned)
+    if (identity === undefined) return
+    const number = this.#nextNumber++
+    if (!isDeleted) {
+      const { uid } = identity
+      const containers = object.mainContainers()
+      this.#pods.set(uid, { number, uid, life, owners, containers, list: this.#list })
+    }
+    const ownerReferences = owners === noOwners ? undefined : ownersOf(bytes, scanned)
+    this.#record(number, life, isDeleted, object.byteLength + (ownerReferences?.length ?? 0), identity, ownerReferences)
+  }
+
+  #record(
+    pod: number,
+    life: PodLifetime,
+    gone: boolean,
+    objectBytes: number,
+    identity: PodIdentity | undefined,
+    ownerReferences: Uint8Array | undefined,
+  ): void {
+    const time = this.#frames.now()
+    const { start, end } = gone ? endedLifetime(life, Math.floor(time / 1_000_000)) : life
+    this.statistics.records++
+    const names = { ...(identity && { identity }), ...(ownerReferences && { ownerReferences }) }
+    this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes)
+  }
+
+  /** `undefined`, and counted, if its spec cannot be hashed. */
+  #identity(object: PodObject, bytes: Buffer, scanned: ScannedObject): PodIdentity | undefined {
+    const specHash = object.specHash()
+    if (specHash === undefined) {
+      this.#cannotTell("the object cannot be read", bytes, scanned)
+      return undefined
+    }
+    return {
+      uid: bytes.toString("utf8", scanned.uidStart, scanned.uidEnd),
+      namespace: bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd),
+      name: bytes.toString("utf8", scanned.nameStart, scanned.nameEnd),
+      specHash,
+    }
+  }
+
+  #cannotTell(problem: PodProblem, bytes: Buffer, scanned: ScannedObject): void {
+    this.statistics.undecodable++
+    this.#tell(problem, bytes, scanned)
+  }
+
+  #tell(reason: PodProblem | PodOddity, bytes: Buffer, scanned: ScannedObject): void {
+    if (this.#told.has(reason)) return
+    this.#told.add(reason)
+    const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
+    const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
+    this.#alarm(
+      `the lifecycle of pod ${namespace}/${name} cannot be followed: ${reason}; ` +
+        "other pods like it are counted and not told of",
+    )
+  }
+}
+
+/** One Pod object, read only as far as it is asked for. */
+class PodObject {
+  readonly #bytes: Buffer
+  readonly #start: number
+  readonly #end: number
+  /** Where the status begins, −1 if the object must be read as a whole. */
+  #status: number
+  #isParsed = false
+  #parsed: JsonValue | undefined
+  #spec: JsonValue | undefined
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes
+    this.#start = start
+    this.#end = end
+    this.#status = findPodStatus(bytes, start, end)
+  }
+
+  get byteLength(): number {
+    return this.#end - this.#start
+  }
+
+  /** `containers`: how many main containers the pod has, if that is known already. */
+  lifetime(containers: number | undefined): ObservedLifetime | PodProblem {
+    const found = this.#status < 0 ? undefined : readPodStatus(this.#bytes, this.#status, this.#end)
+    if (found === undefined) {
+      this.#status = -1
+      if (!isJsonObject(this.#whole())) return "the object cannot be read"
+    }
+    return observeLifetime(found ?? this.#member("status"), () => containers ?? this.mainContainers())
+  }
+
+  /** `undefined` if it cannot be had. */
+  specHash(): bigint | undefined {
+    const spec = this.#podSpec()
+    if (spec === undefined && this.#whole() === undefined) return undefined
+    try {
+      return stablePodSpecHash(spec)
+    } catch (error) {
+      if (error instanceof NestingTooDeepError) return undefined
+      throw error
+    }
+  }
+
+  /** `undefined` if that is no list. */
+  mainContainers(): number | undefined {
+    const spec = this.#podSpec()
+    const containers = isJsonObject(spec) ? spec.containers : undefined
+    return Array.isArray(containers) ? containers.length : undefined
+  }
+
+  #podSpec(): JsonValue | undefined {
+    if (this.#status >= 0) this.#spec ??= readPodSpec(this.#bytes, this.#start, this.#status)
+    return this.#spec ?? this.#member("spec")
+  }
+
+  #member(name: "spec" | "status"): JsonValue | undefined {
+    const whole = this.#whole()
+    return isJsonObject(whole) && Object.hasOwn(whole, name) ? whole[name] : undefined
+  }
+
+  #whole(): JsonValue | undefined {
+    if (this.#isParsed) return this.#parsed
+    this.#isParsed = true
+    try {
+      this.#parsed = parseExactJson(this.#bytes.subarray(this.#start, this.#end))
+    } catch (error) {
+      if (!(error instanceof MalformedJsonError)) throw error
+    }
+    return this.#parsed
+  }
+}
+
+const ownersOf = (bytes: Buffer, { ownerReferencesStart, ownerReferencesEnd }: ScannedObject): Uint8Array =>
+  bytes.subarray(ownerReferencesStart, ownerReferencesEnd)

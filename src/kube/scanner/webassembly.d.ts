@@ -1,0 +1,14 @@
+/** The part of WebAssembly's JavaScript API that simd-skip.ts uses: Node has it, and its types only stand in those of browsers. */
+declare namespace WebAssembly {
+  class Module {
+    constructor(bytes: Uint8Array)
+  }
+  class Instance {
+    constructor(module: Module)
+    readonly exports: Readonly<Record<string, unknown>>
+  }
+  interface Memory {
+    readonly buffer: ArrayBuffer
+  }
+  class CompileError extends Error {}
+}

@@ -1,0 +1,102 @@
+/**
+ * Where to go: find the kind, make sure of the server, then resume where the recording ends, or list. Every way back after
+ * a wait leads through here.
+ */
+import type { ApiStatus } from "../status.ts"
+import { list, openList, restored } from "./listing.ts"
+import { classify } from "./refusal.ts"
+import type { Transition } from "./transition.ts"
+import { openWatch } from "./watching.ts"
+
+/** Looks for the kind. */
+export const discover = (step: Transition): void => {
+  step.phase = { tag: "discovering" }
+  step.commands.push({ type: "discover" })
+}
+
+/**
+ * The cluster's UID is kept if none was known: otherwise a recording would learn it from its first probe, when it may be
+ * too late to tell another cluster from this one. A UID that differs is the probe's to judge.
+ */
+export const discovered = (step: Transition, clusterUid: string | undefined): void => {
+  if (step.memory.clusterUid === undefined) identify(step, clusterUid)
+  begin(step)
+}
+
+const identify = (step: Transition, clusterUid: string | undefined): void => {
+  if (clusterUid === undefined || clusterUid === step.memory.clusterUid) return
+  step.remember({ clusterUid })
+  step.commands.push({ type: "cluster-identified", uid: clusterUid })
+}
+
+/** The kind exists: resume where the recording ends, or list. */
+export const begin = (step: Transition): void => {
+  // A list that was begun stays due, with its reason, also when the kind was not installed meanwhile.
+  if (step.memory.listPending) return openList(step)
+  const { delivered } = step.moment
+  if (delivered === undefined) return list(step, "first")
+  // Rule 12: a version from disk, or one a restarted server may have lost, can lie ahead of the server, which would
+  // then answer 200 and nothing for ever.
+  if (step.memory.suspicious) return probe(step)
+  openWatch(step, delivered)
+}
+
+const probe = (step: Transition): void => {
+  step.phase = { tag: "probing" }
+  step.commands.push({ type: "probe" })
+}
+
+/** The server has said at which version it is: it must not be behind the recording, nor another one (rule 12). */
+export const probed = (step: Transition, version: string, clusterUid: string | undefined): void => {
+  step.remember({ suspicious: false })
+  const known = step.memory.clusterUid
+  identify(step, clusterUid)
+  if (known !== undefined && clusterUid !== undefined && known !== clusterUid) {
+    const change = `namespace kube-system has UID ${clusterUid}, it had ${known}`
+    return restored(step, `${change}: this is another cluster, or it was built anew`)
+  }
+  if (step.isBehind(version)) return restored(step, step.behind(version))
+  begin(step)
+}
+
+/** Nothing is known of the server's version: asks again, never resumes on trust. */
+export const probeFailed = (step: Transition, status: ApiStatus): void => {
+  if (classify(status) === "not-found") return absent(step)
+  step.fail(status, "probe", "list")
+}
+
+/** The kind is not installed: a state, never an end (rule 10). */
+export const absent = (step: Transition): void => {
+  step.phase = { tag: "absent" }
+  step.commands.push({
+    type: "state",
+    state: "waiting",
+    detail: "the kind is not installed; looking for it again and again",
+  })
+  step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
+}
+
+/** Closes every stream; no input changes anything after it. */
+export const stop = (step: Transition): void => {
+  step.closeAll()
+  step.phase = { tag: "stopped" }
+  step.commands.push({ type: "state", state: "stopped", detail: "asked to" })
+}
+
+/** The wait is over. */
+export const retry = (step: Transition): void => {
+  const phase = step.phase
+  if (phase.tag === "absent") return discover(step)
+  if (phase.tag !== "backing-off") return
+  switch (phase.then) {
+    case "discover":
+      return discover(step)
+    case "probe":
+      return probe(step)
+    case "list":
+      // Not `list`: a list that was put off or failed is the same relist still, and is not counted again.
+      return openList(step)
+    case "watch":
+      return begin(step)
+  }
+}

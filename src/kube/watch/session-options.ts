@@ -1,0 +1,38 @@
+/** What a watch session is given: its ways to the server, its sink, time and chance, and where the recording ends. */
+import type { HttpStream, ResponseHandler } from "../http/response-handler.ts"
+import type { DetectRules } from "../scanner/detect-rules.ts"
+import type { WatchClock } from "./clock.ts"
+import type { WatchPolicy } from "./policy.ts"
+import type { Input } from "./protocol.ts"
+import type { Selection } from "./request.ts"
+import type { WatchSink } from "./sink.ts"
+
+/** Sends one GET; the handler is called as `src/kube/http` promises. */
+export interface Transport {
+  get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream
+}
+
+/** One-off questions around the watch; each answers with exactly one input for the machine. */
+export interface Enquiries {
+  /** Is the kind installed, and where? `selection` is called before the input is answered. */
+  discover(found: (path: string) => void): Promise<Input>
+  probe(selection: Selection): Promise<Input>
+}
+
+/** Everything a session needs; nothing of it is read from elsewhere. */
+export interface SessionOptions {
+  readonly transport: Transport
+  readonly enquiries: Enquiries
+  readonly sink: WatchSink
+  readonly clock: WatchClock
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly policy: WatchPolicy
+  readonly rules: DetectRules
+  readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
+  /** Complete up to here, from the store; `undefined` lists. */
+  readonly resumeVersion: string | undefined
+  /** UID of namespace kube-system when last seen. */
+  readonly clusterUid: string | undefined
+}

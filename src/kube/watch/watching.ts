@@ -1,0 +1,100 @@
+/**
+ * Watches, one after the other: each begins at the version last delivered, and its successor is opened before it ends
+ * (rule 6). The old stream counts until the first bytes of its successor.
+ */
+import type { StreamId } from "./protocol.ts"
+import type { Transition } from "./transition.ts"
+
+/** Asks for the events after `version`. The state is `watching` only when the server has answered. */
+export const openWatch = (step: Transition, version: string): void => {
+  const stream = step.newStream()
+  const timeoutSeconds = step.watchLife()
+  countOn(step, stream, version, { heard: false, answered: false })
+  step.commands.push({ type: "open-watch", stream, version, timeoutSeconds })
+  setTimers(step, stream, timeoutSeconds)
+}
+
+/** A streaming list is complete: the same stream is the watch after it. */
+export const watchOn = (step: Transition, stream: StreamId, version: string): void => {
+  countOn(step, stream, version, { heard: false, answered: true })
+  setTimers(step, stream, step.policy.watchLifeSeconds[0])
+  sayWatching(step, version)
+}
+
+/** What is known of the watch before holds for its successor: whether a bookmark has come, whether the server answers. */
+interface Known {
+  readonly heard: boolean
+  readonly answered: boolean
+}
+
+/** From now on `stream` is the watch that counts. */
+const countOn = (step: Transition, stream: StreamId, from: string | undefined, known: Known): void => {
+  step.phase = { tag: "watching", stream, openedAtMs: step.moment.nowMs, from, ...known, successor: undefined }
+}
+
+const setTimers = (step: Transition, stream: StreamId, timeoutSeconds: number): void => {
+  step.limitSilence(stream, step.silenceLimit(timeoutSeconds * 1000))
+  const overlap = Math.min(step.policy.overlapSeconds, timeoutSeconds / 2)
+  step.commands.push({ type: "successor-after", ms: (timeoutSeconds - overlap) * 1000 })
+}
+
+const sayWatching = (step: Transition, from: string | undefined): void => {
+  step.commands.push({ type: "state", state: "watching", detail: `from version ${from}` })
+}
+
+/** 200. Only now is the kind watched: a request that is on its way may still be refused. */
+export const watchAnswered = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "watching" || phase.answered || !step.streams().includes(stream)) return
+  step.phase = { ...phase, answered: true }
+  sayWatching(step, phase.from)
+}
+
+/** The end of the watch's life is near: asks for the next one. At most one. */
+export const openSuccessor = (step: Transition): void => {
+  const phase = step.phase
+  const version = step.moment.delivered
+  if (phase.tag !== "watching" || phase.successor !== undefined || version === undefined) return
+  const successor = step.newStream()
+  const timeoutSeconds = step.watchLife()
+  step.phase = { ...phase, successor }
+  step.commands.push({ type: "open-watch", stream: successor, version, timeoutSeconds })
+  setTimers(step, successor, timeoutSeconds)
+}
+
+/** The first bytes of a stream: the successor speaks, the old stream is not needed any more. */
+export const firstBytes = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "watching" || phase.successor !== stream) return
+  step.commands.push({ type: "close", stream: phase.stream })
+  countOn(step, stream, step.moment.delivered, { heard: true, answered: phase.answered })
+}
+
+/** The old stream has ended; the successor holds everything after what was delivered. */
+export const succeed = (step: Transition, successor: StreamId, answered: boolean): void => {
+  countOn(step, successor, step.moment.delivered, { heard: false, answered })
+}
+
+/** True if `stream` was the successor: it is forgotten, and the old stream goes on alone. */
+export const giveUpSuccessor = (step: Transition, stream: StreamId): boolean => {
+  const phase = step.phase
+  if (phase.tag !== "watching" || phase.successor !== stream) return false
+  step.phase = { ...phase, successor: undefined }
+  return true
+}
+
+/** Learns the rhythm of bookmarks, and with it which silence is a dead stream (rule 7). */
+export const bookmark = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "watching" || !step.streams().includes(stream)) return
+  const { nowMs } = step.moment
+  const { lastBookmark, bookmarkIntervalMs } = step.memory
+  // Between two streams may lie an outage; and a server's last bookmark before it closes a watch comes early, so that only
+  // intervals of a second and more are its rhythm.
+  const interval = lastBookmark?.stream === stream ? nowMs - lastBookmark.atMs : 0
+  const isRhythm = interval >= 1000
+  step.remember({ lastBookmark: { stream, atMs: nowMs } })
+  if (isRhythm) step.remember({ bookmarkIntervalMs: Math.max(interval, bookmarkIntervalMs ?? 0) })
+  if (phase.stream === stream) step.phase = { ...phase, heard: true }
+  if (isRhythm) step.limitSilence(stream, step.silenceLimit(undefined))
+}

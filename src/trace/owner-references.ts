@@ -1,0 +1,38 @@
+/**
+ * `metadata.ownerReferences` as parsed data. Total: an element that is no owner reference (the API server admits none) is left out,
+ * and a text that is no array means no owners.
+ */
+
+/** One owner of an object. */
+export interface OwnerReference {
+  /** `apps/v1`, or `v1` for the core group. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  /** Whether this owner manages the object; at most one of an object's owners does. */
+  readonly controller: boolean
+}
+
+/** Reads the JSON array as the server sent it; the empty string and the empty array mean no owners. */
+export const parseOwnerReferences = (json: string): ReadonlyArray<OwnerReference> => {
+  if (json === "") return []
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(json)
+  } catch {
+    return []
+  }
+  return readOwnerReferences(parsed)
+}
+
+/** The same of a value that is parsed already. */
+export const readOwnerReferences = (value: unknown): ReadonlyArray<OwnerReference> =>
+  Array.isArray(value) ? value.flatMap(ownerReference) : []
+
+const ownerReference = (value: unknown): ReadonlyArray<OwnerReference> => {
+  if (typeof value !== "object" || value === null) return []
+  const { apiVersion, kind, name, uid, controller } = value as Readonly<Record<string, unknown>>
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return []
+  return typeof uid !== "string" || uid === "" ? [] : [{ apiVersion, kind, name, uid, controller: controller === true }]
+}

@@ -1,0 +1,87 @@
+/**
+ * Who owns what, at export time: the chains of ownerReferences as recorded and learnt, and what follows from them.
+ *
+ * By UID, over any number of steps, in whatever order things were recorded, also when an owner is gone by now or is
+ * cluster-scoped (SimKube asks the live cluster, by name, and only of what it has exported so far: W-09, W-13).
+ */
+import type { OwnerReference } from "./owner-references.ts"
+
+/** What is known of one object's owners. */
+export interface KnownOwners {
+  /** The empty string for a cluster-scoped object. */
+  readonly namespace: string
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  /** `gone`: the API server had no such object any more, and nobody knows who owned it. */
+  readonly source: "recorded" | "learnt" | "gone"
+}
+
+/** An owner in a chain. */
+export interface Ancestor extends OwnerReference {
+  /** `apps/v1.ReplicaSet`. */
+  readonly gvk: string
+}
+
+export interface OwnershipOptions {
+  /** What is known of the object with a UID; `undefined` if nothing is. */
+  readonly ownersOf: (uid: string) => KnownOwners | undefined
+  /** Kinds all of whose objects are recorded: one of them of which nothing is known has no owners. */
+  readonly recordedKinds: ReadonlySet<string>
+}
+
+/** `apps/v1.ReplicaSet`. */
+export const gvkOfReference = ({ apiVersion, kind }: OwnerReference): string => `${apiVersion}.${kind}`
+
+export class Ownership {
+  readonly #options: OwnershipOptions
+  readonly #verdicts = new Map<string, boolean>()
+  readonly #unknown = new Map<string, Ancestor>()
+
+  constructor(options: OwnershipOptions) {
+    this.#options = options
+  }
+
+  /** Owners met so far above which the chain is not known. */
+  get unknown(): ReadonlyArray<Ancestor> {
+    return [...this.#unknown.values()]
+  }
+
+  /**
+   * All owners above an object, in SimKube's order: the first reference, what owns that, …, then the second reference. Each
+   * once; circles, which the API server does not prevent, end.
+   */
+  *ancestors(references: ReadonlyArray<OwnerReference>): Generator<Ancestor> {
+    const seen = new Set<string>()
+    const ahead = [...references].reverse()
+    for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+      if (seen.has(next.uid)) continue
+      seen.add(next.uid)
+      yield { ...next, gvk: gvkOfReference(next) }
+      ahead.push(...this.#referencesOf(next).toReversed())
+    }
+  }
+
+  /** Whether one of the owners above is in a set. The set must be the same in every call: verdicts are kept. */
+  isBelow(references: ReadonlyArray<OwnerReference>, isMember: (uid: string) => boolean): boolean {
+    return references.some((reference) => this.#isBelow(reference, isMember))
+  }
+
+  #isBelow(reference: OwnerReference, isMember: (uid: string) => boolean): boolean {
+    const known = this.#verdicts.get(reference.uid)
+    if (known !== undefined) return known
+    let verdict = false
+    for (const { uid } of this.ancestors([reference])) {
+      verdict = isMember(uid) || (this.#verdicts.get(uid) ?? false)
+      if (verdict) break
+    }
+    this.#verdicts.set(reference.uid, verdict)
+    return verdict
+  }
+
+  #referencesOf(reference: OwnerReference): ReadonlyArray<OwnerReference> {
+    const known = this.#options.ownersOf(reference.uid)
+    if (known !== undefined && known.source !== "gone") return known.ownerReferences
+    const gvk = gvkOfReference(reference)
+    if (!this.#options.recordedKinds.has(gvk)) this.#unknown.set(reference.uid, { ...reference, gvk })
+    return []
+  }
+}

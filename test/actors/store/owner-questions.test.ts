@@ -1,0 +1,71 @@
+/** Which owners the store asks about, and what it does when nobody keeps up. */
+import { expect, test } from "vitest"
+import { decodeOwnerQuestions } from "../../../src/actors/owner-messages.ts"
+import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
+import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
+
+const reference = (uid: string) => ({ apiVersion: "apps/v1", kind: "ReplicaSet", name: `rs-${uid}`, uid })
+const edge = (uid: string, ...owners: ReadonlyArray<string>): StoredOwnerEdge => ({
+  uid,
+  gvk: "v1.Pod",
+  namespace: "shop",
+  name: uid,
+  ownerReferences: owners.length === 0 ? "" : JSON.stringify(owners.map(reference)),
+  source: "recorded",
+  time: 0,
+})
+
+const asked = () => {
+  const frames: Array<ReturnType<typeof decodeOwnerQuestions>> = []
+  let writable: (() => void) | undefined
+  const outbox = {
+    isWritable: true,
+    send: (payload: Uint8Array) => frames.push(decodeOwnerQuestions(payload)),
+    onWritable: (listener: () => void) => {
+      writable = listener
+    },
+  }
+  const questions = new OwnerQuestions(outbox)
+  // What a former life of the store may have left out.
+  expect(frames.splice(0)).toEqual([{ questions: [], rescan: true }])
+  return { frames, outbox, questions, becomeWritable: () => writable?.() }
+}
+
+test("each owner of a commit is asked about once, by its UID, in the namespace of what it owns", () => {
+  const { frames, questions } = asked()
+  questions.ask([edge("a", "x", "y"), edge("b", "x"), edge("c"), { ...edge("d"), ownerReferences: "no JSON" }])
+  expect(frames).toEqual([
+    {
+      questions: [
+        { uid: "x", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs-x" },
+        { uid: "y", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs-y" },
+      ],
+      rescan: false,
+    },
+  ])
+  questions.ask([])
+  questions.ask([edge("c")])
+  expect(frames).toHaveLength(1)
+})
+
+test("many are asked in several frames", () => {
+  const { frames, questions } = asked()
+  questions.ask(Array.from({ length: 2500 }, (_, index) => edge(`${index}`, `owner-${index}`)))
+  expect(frames.map((frame) => frame.questions.length)).toEqual([1000, 1000, 500])
+})
+
+test("questions that find no room are dropped, and once there is room the database is to be read", () => {
+  const { frames, outbox, questions, becomeWritable } = asked()
+  outbox.isWritable = false
+  questions.ask([edge("a", "x")])
+  questions.ask([edge("b", "y")])
+  expect(frames).toEqual([])
+  outbox.isWritable = true
+  becomeWritable()
+  questions.ask([edge("c", "z")])
+  becomeWritable()
+  expect(frames).toMatchObject([
+    { questions: [], rescan: true },
+    { questions: [{ uid: "z" }], rescan: false },
+  ])
+})

@@ -1,0 +1,123 @@
+/** The state machine alone: what it asks for and says on the way, where the phase does not tell. */
+import { describe, expect, test } from "vitest"
+import { complete, describePhase, status, type World, worldIn } from "./machine-world.ts"
+
+describe("a continue token that has expired", () => {
+  const openings = (world: World): ReadonlyArray<string> =>
+    world.commands.flatMap(({ type }) => (type.startsWith("open-") ? [type] : []))
+  const expire = (world: World): World => {
+    world.feed({ type: "refused", stream: world.stream, status: status(410, { reason: "Expired" }) })
+    return world
+  }
+
+  test("is followed at once by a list of everything, begun anew for the same reason", () => {
+    const world = worldIn["paging on"]()
+    const { length } = world.commands
+    expire(world)
+    expect(world.commands.slice(length)).toEqual([
+      { type: "state", state: "listing", detail: expect.stringContaining("a continue token expired") },
+      { type: "list-started", reason: "first", detail: undefined },
+      { type: "open-whole-list", stream: world.stream, version: undefined },
+      { type: "limit-silence", stream: world.stream, ms: 60_000 },
+    ])
+  })
+
+  test("whether the server says 410, or 400 that the token is not valid", () => {
+    const world = worldIn["paging on"]()
+    world.feed({ type: "refused", stream: world.stream, status: status(400, { message: "continue key is not valid" }) })
+    expect(describePhase(world)).toBe("paging everything at once")
+  })
+
+  test("is got round once a list: when everything at once fails too the next try waits, and begins with pages", () => {
+    const world = expire(expire(worldIn["paging on"]()))
+    expect(describePhase(world)).toBe("backing off to list")
+    world.feed({ type: "retry" })
+    expect(openings(world)).toEqual(["open-streaming-list", "open-page", "open-page", "open-whole-list", "open-page"])
+    world.feed({ type: "page-complete", stream: world.stream, version: "100", continueToken: "token" })
+    expect(describePhase(expire(world))).toBe("paging everything at once")
+  })
+
+  test("of a server that answers everything in pages all the same leads to no second attempt", () => {
+    const world = worldIn["paging everything at once"]()
+    world.feed({ type: "page-complete", stream: world.stream, version: "100", continueToken: "token" })
+    expect(describePhase(expire(world))).toBe("backing off to list")
+  })
+
+  test("is followed by a list not older than what the pages were asked for", () => {
+    const world = worldIn["watching unanswered"]()
+    for (let time = 1; time <= 2; time++) {
+      world.feed({ type: "malformed-line", stream: world.stream, description: "" })
+      if (time === 1) world.feed({ type: "retry" })
+    }
+    world.feed({ type: "page-complete", stream: world.stream, version: "110", continueToken: "token" })
+    expire(world)
+    const versions = world.commands.flatMap((command) =>
+      command.type === "open-page" || command.type === "open-whole-list" ? [command.version] : [],
+    )
+    expect(versions.slice(-3)).toEqual(["100", undefined, "100"])
+  })
+})
+
+describe("a kind is said to be watched", () => {
+  const states = (world: World): ReadonlyArray<string> =>
+    world.commands.flatMap((command) => (command.type === "state" ? [command.state] : []))
+
+  test("when the server has answered the watch, and once", () => {
+    const world = worldIn["watching unanswered"]()
+    expect(states(world).at(-1)).toBe("listing")
+    const opened = { type: "opened", stream: world.stream } as const
+    expect(world.feed(opened)).toEqual([{ type: "state", state: "watching", detail: "from version 100" }])
+    expect(world.feed(opened)).toEqual([])
+  })
+
+  test("when the server answers the successor of a watch whose answer somebody holds back, and once", () => {
+    const world = worldIn["watching unanswered"]()
+    world.feed({ type: "successor-due" })
+    const [old, { successor }] = [world.stream, world]
+    world.feed({ type: "opened", stream: successor })
+    world.feed({ type: "first-bytes", stream: successor })
+    world.feed({ type: "opened", stream: old })
+    expect(states(world).filter((state) => state === "watching")).toHaveLength(1)
+  })
+
+  test("not when the server refuses it", () => {
+    for (const [code, state] of [
+      [403, "forbidden"],
+      [500, "failing"],
+    ] as const) {
+      const world = worldIn["watching unanswered"]()
+      world.feed({ type: "refused", stream: world.stream, status: status(code) })
+      expect([states(world).includes("watching"), states(world).at(-1)]).toEqual([false, state])
+    }
+  })
+
+  test("also after its successor has taken over, without saying it again", () => {
+    const world = worldIn["watching with a successor"]()
+    const { successor } = world
+    const { length } = world.commands
+    world.feed({ type: "bookmark", stream: world.stream })
+    world.nowMs += 5000
+    world.feed({ type: "ended", stream: world.stream, outcome: complete, whileBlocked: false })
+    world.feed({ type: "opened", stream: successor })
+    expect([world.stream, world.commands.slice(length).filter(({ type }) => type === "state")]).toEqual([successor, []])
+  })
+})
+
+test("a list that goes round a line that cannot be read says so, the other reasons speak for themselves", () => {
+  const world = worldIn["watching unanswered"]()
+  for (let time = 1; time <= 2; time++) {
+    world.feed({ type: "malformed-line", stream: world.stream, description: "not JSON at byte 7" })
+    if (time === 1) world.feed({ type: "retry" })
+  }
+  const started = (): ReadonlyArray<unknown> =>
+    world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
+  const detail = expect.stringMatching(/follows version 100 came twice .* cannot be read \(not JSON at byte 7\)/)
+  expect(started().at(-1)).toEqual(["expired", detail])
+  // A list that fails and is tried again is the same list.
+  world.feed({ type: "refused", stream: world.stream, status: status(500) })
+  world.feed({ type: "retry" })
+  expect(started().at(-1)).toEqual(["expired", detail])
+  world.feed({ type: "page-complete", stream: world.stream, version: "120", continueToken: undefined })
+  world.feed({ type: "refused", stream: world.stream, status: status(410) })
+  expect(started().at(-1)).toEqual(["expired", undefined])
+})

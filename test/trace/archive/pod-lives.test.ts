@@ -1,0 +1,416 @@
+/** Lives of pods and owners on disk: what a cut sees, what a successor goes on from, and recordings of format 1. */
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
+import { DATABASE_FILE } from "../../../src/trace/archive/schema.ts"
+import {
+  MalformedFrameError,
+  type NewObject,
+  ObservationsBuilder,
+  type PodLife,
+} from "../../../src/trace/observations.ts"
+import { podKind, podLivesKind } from "../../../src/trace/pod-lives-kind.ts"
+import { START, temporaryDirectory } from "./sample-frames.ts"
+
+const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "rs-uid", controller: true }
+const ownerReferences = Buffer.from(JSON.stringify([owner]))
+
+interface Frame {
+  readonly lives?: ReadonlyArray<PodLife>
+  readonly objects?: ReadonlyArray<NewObject>
+  readonly events?: number
+  readonly gvk?: string
+  readonly epoch?: number
+  readonly completeThrough?: string
+  readonly tracksPods?: boolean
+}
+
+const encode = ({ gvk = podLivesKind, tracksPods = true, ...frame }: Frame): Buffer => {
+  const slab = Buffer.alloc(64 * 1024)
+  const builder = new ObservationsBuilder(gvk, { tracksPods })
+  builder.begin(slab, frame.epoch ?? 0)
+  const object = Buffer.from("{}")
+  const isTaken = [
+    ...(frame.objects ?? []).map((each) => builder.addObject(each)),
+    ...Array.from({ length: frame.events ?? 0 }, (_, index) =>
+      builder.append(1, 1, START + index, index + 1, 0, 0, object, 0, 2),
+    ),
+    ...(frame.lives ?? []).map((life) => builder.addPodLife(life)),
+    builder.completeThrough(frame.completeThrough ?? ""),
+  ]
+  if (isTaken.includes(false)) throw new Error("the sample does not fit into its frame")
+  return slab.subarray(0, builder.finish())
+}
+
+const life = (pod: number, start: number, end?: number, more: Partial<PodLife> = {}): PodLife => ({
+  pod,
+  time: START + start,
+  start,
+  end,
+  gone: false,
+  ...more,
+})
+const named = (pod: number, uid = `uid-${pod}`) => ({
+  identity: { uid, namespace: "shop", name: `pod-${pod}`, specHash: 2n ** 64n - BigInt(pod) },
+})
+
+/** A writer for tests of one sender. */
+const opened = (directory: string) => {
+  const writer = ArchiveWriter.open(directory)
+  const sender = "watcher"
+  const incarnation = writer.nextIncarnation(sender)
+  let number = 0
+  return {
+    writer,
+    commit: (...frames: ReadonlyArray<Frame>) => {
+      for (const frame of frames) writer.append(sender, incarnation, ++number, encode(frame))
+      return writer.commit()
+    },
+    [Symbol.dispose]: () => writer.close(),
+  }
+}
+
+const livesIn = (directory: string, cut = Number.MAX_SAFE_INTEGER) => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    return [...reader.podLives({ cut })]
+  } finally {
+    reader.close()
+  }
+}
+
+describe("lives of pods", () => {
+  test("are read as their last record before the cut says, in the order in which pods were first seen", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit({
+      lives: [life(1, 100, undefined, { ...named(1), ownerReferences }), life(2, 90, undefined, named(2))],
+    })
+    archive.commit({ lives: [life(2, 90, 95), life(1, 100, 110, { gone: true })] })
+    const [first, second] = livesIn(directory)
+    expect(first).toEqual({
+      uid: "uid-1",
+      namespace: "shop",
+      name: "pod-1",
+      ownerReferences: [owner],
+      specHash: 2n ** 64n - 1n,
+      start: 100,
+      end: 110,
+      firstSequence: 1,
+    })
+    expect(second).toMatchObject({ uid: "uid-2", ownerReferences: [], start: 90, end: 95, firstSequence: 2 })
+    expect(livesIn(directory, 3).map(({ end }) => end)).toEqual([undefined, 95])
+    expect(livesIn(directory, 2).map(({ end }) => end)).toEqual([undefined, undefined])
+    expect(livesIn(directory, 1).map(({ uid }) => uid)).toEqual(["uid-1"])
+    expect(livesIn(directory, 0)).toEqual([])
+  })
+
+  test("count in the cut, as gaps do, and not as events", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const object = { number: 1, uid: "o", namespace: "", name: "o" }
+    const lives = [life(1, 100, undefined, named(1)), life(1, 100, 101)]
+    expect(archive.commit({ gvk: podKind, objects: [object], events: 2, lives })).toMatchObject({ events: 2, cut: 4 })
+    expect(archive.commit({ lives: [life(1, 100)] })).toMatchObject({ events: 0, cut: 5 })
+    archive.writer.close()
+    const reader = ArchiveReader.open(directory)
+    expect([reader.cut(), reader.summary().events, [...reader.events()].length]).toEqual([5, 2, 2])
+    reader.close()
+    // Also where nothing but a life was recorded last.
+    using successor = opened(directory)
+    expect(successor.writer.cut()).toBe(5)
+  })
+
+  test("adoption shows from its record on, and not in a cut before", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit({ lives: [life(1, 100, undefined, named(1))] })
+    archive.commit(
+      { lives: [life(1, 100, undefined, { ...named(1), ownerReferences })] },
+      { lives: [life(1, 100, 120)] },
+    )
+    expect(livesIn(directory, 1)[0]?.ownerReferences).toEqual([])
+    expect(livesIn(directory, 2)[0]?.ownerReferences).toEqual([owner])
+    expect(livesIn(directory)[0]).toMatchObject({ ownerReferences: [owner], end: 120 })
+  })
+
+  test("a UID that a restored cluster brought back to life is read once", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit(
+      { lives: [life(1, 100, 110, { ...named(1, "u"), gone: true })] },
+      { lives: [life(2, 100, undefined, named(2, "u"))] },
+    )
+    expect(livesIn(directory)).toMatchObject([{ uid: "u", end: undefined }])
+    expect(livesIn(directory, 1)).toMatchObject([{ uid: "u", end: 110 }])
+  })
+
+  test("more than one page of them are all read", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const lives = Array.from({ length: 300 }, (_, index) => life(index + 1, index, undefined, named(index + 1)))
+    archive.commit({ lives })
+    expect(livesIn(directory).map(({ start }) => start)).toEqual(lives.map(({ start }) => start))
+  })
+
+  test("of a pod that was never named are refused with the frame, and nothing of it is taken", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    expect(() => archive.commit({ lives: [life(1, 5, undefined, named(1)), life(2, 5)] })).toThrow(MalformedFrameError)
+    archive.writer.commit()
+    expect(livesIn(directory)).toEqual([])
+  })
+
+  test("those that exist are handed to the next watcher, with the next number", () => {
+    const directory = temporaryDirectory()
+    {
+      using archive = opened(directory)
+      archive.commit({
+        lives: [
+          life(1, 100, undefined, { ...named(1), ownerReferences }),
+          life(2, 90, undefined, named(2)),
+          life(3, 80, undefined, named(3)),
+          life(2, 90, 95),
+          life(3, 80, 85, { gone: true }),
+        ],
+      })
+    }
+    using successor = opened(directory)
+    expect([...successor.writer.livingPods()].flat()).toEqual([
+      { number: 1, uid: "uid-1", start: 100, end: undefined, owned: true },
+      { number: 2, uid: "uid-2", start: 90, end: 95, owned: false },
+    ])
+    expect(successor.writer.nextPodNumber).toBe(4)
+    successor.writer.append("watcher", 2, 1, encode({ lives: [life(2, 90)] }))
+    expect(() => successor.writer.livingPods()).toThrow(/commit/)
+  })
+
+  test("are those of a plain model, whatever is recorded and wherever it is cut", () => {
+    const anyLives = fc.array(
+      fc.record({
+        pod: fc.integer({ min: 1, max: 4 }),
+        start: fc.nat(100),
+        lasts: fc.option(fc.nat(9), { nil: undefined }),
+        commits: fc.boolean(),
+      }),
+      { maxLength: 25 },
+    )
+    fc.assert(
+      fc.property(anyLives, fc.nat(30), (steps, cut) => {
+        const directory = temporaryDirectory()
+        using archive = opened(directory)
+        const model = new Map<number, { uid: string; start: number; end: number | undefined; firstSequence: number }>()
+        const met = new Map<number, number>()
+        steps.forEach(({ pod, start, lasts, commits }, index) => {
+          const number = met.get(pod) ?? met.size + 1
+          const isNew = !met.has(pod)
+          met.set(pod, number)
+          const end = lasts === undefined ? undefined : start + lasts
+          archive.writer.append(
+            "watcher",
+            1,
+            index + 1,
+            encode({ lives: [life(number, start, end, isNew ? named(number) : {})] }),
+          )
+          if (commits) archive.writer.commit()
+          if (index + 1 > cut) return
+          const firstSequence = model.get(number)?.firstSequence ?? index + 1
+          model.set(number, { uid: `uid-${number}`, start, end, firstSequence })
+        })
+        archive.writer.commit()
+        const found = livesIn(directory, cut).map(({ uid, start, end, firstSequence }) => ({
+          uid,
+          start,
+          end,
+          firstSequence,
+        }))
+        expect(found).toEqual([...model.values()])
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe("how far lifecycles are complete", () => {
+  const stateOf = ({ writer }: { readonly writer: ArchiveWriter }) => {
+    const { completeThrough, epoch } = writer.kindState(podLivesKind)
+    return `${epoch}:${completeThrough}`
+  }
+
+  test("moves with the pods whose watcher follows them, and not with others", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, tracksPods: false, completeThrough: "10" })
+    expect(stateOf(archive)).toBe("0:")
+    archive.commit(
+      { gvk: podKind, completeThrough: "20" },
+      { gvk: "v1.ConfigMap", tracksPods: false, completeThrough: "30" },
+    )
+    expect(stateOf(archive)).toBe("0:20")
+    archive.commit({ gvk: podKind, tracksPods: false, completeThrough: "40" })
+    expect(stateOf(archive)).toBe("0:20")
+    expect(archive.writer.kindState(podKind).completeThrough).toBe("40")
+  })
+
+  test("stays where it was while a watcher that was behind still lists", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, tracksPods: false, completeThrough: "40" })
+    archive.commit({ gvk: podKind, lives: [life(1, 5, undefined, named(1))] })
+    expect(stateOf(archive)).toBe("0:20")
+    archive.commit({ gvk: podKind, completeThrough: "50" })
+    expect(stateOf(archive)).toBe("0:50")
+  })
+
+  test("is given up with the history of the pods", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, epoch: 1 })
+    expect(stateOf(archive)).toBe("1:")
+  })
+
+  test("is moved by a watcher that does nothing else", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ completeThrough: "20", lives: [life(1, 5, undefined, named(1))] })
+    expect(stateOf(archive)).toBe("0:20")
+    expect(archive.writer.kindState(podLivesKind).lastEventTime).toBe(START + 5)
+  })
+})
+
+describe("owners", () => {
+  const object = (number: number, more: object = {}): NewObject => ({
+    number,
+    uid: `o-${number}`,
+    namespace: "shop",
+    name: `o${number}`,
+    ...more,
+  })
+  const answer = (uid: string, source: "learnt" | "gone", references = ""): StoredOwnerEdge => ({
+    uid,
+    gvk: "apps/v1.ReplicaSet",
+    namespace: "shop",
+    name: "rs",
+    ownerReferences: references,
+    source,
+    time: START,
+  })
+  const ownersIn = (directory: string, uid: string) => {
+    const reader = ArchiveReader.open(directory)
+    try {
+      return reader.ownersOf(uid)
+    } finally {
+      reader.close()
+    }
+  }
+
+  test("of recorded objects and pods are known, and told to whoever asks further", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const { owners } = archive.commit(
+      { gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences }), object(2)] },
+      { lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] },
+    )
+    expect(owners.map(({ uid, gvk }) => `${uid} ${gvk}`)).toEqual([
+      "o-1 apps/v1.ReplicaSet",
+      "o-2 apps/v1.ReplicaSet",
+      "uid-1 v1.Pod",
+    ])
+    expect(ownersIn(directory, "o-1")).toEqual({
+      gvk: "apps/v1.ReplicaSet",
+      namespace: "shop",
+      name: "o1",
+      ownerReferences: [owner],
+      source: "recorded",
+    })
+    expect(ownersIn(directory, "uid-1")).toMatchObject({ gvk: "v1.Pod", name: "pod-1", ownerReferences: [owner] })
+    // Known to have none is not the same as unknown.
+    expect(ownersIn(directory, "o-2")).toMatchObject({ source: "recorded", ownerReferences: [] })
+    expect(ownersIn(directory, "o-3")).toBeUndefined()
+    expect(archive.writer.commit().owners).toEqual([])
+  })
+
+  test("change when an object is adopted or released later", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit(
+      { gvk: "v1.Pod", objects: [object(1)] },
+      { gvk: "v1.Pod", objects: [object(1, { ownerReferences })] },
+    )
+    expect(ownersIn(directory, "o-1")?.ownerReferences).toEqual([owner])
+    archive.commit({ gvk: "v1.Pod", objects: [object(1)] })
+    expect(ownersIn(directory, "o-1")).toMatchObject({ ownerReferences: [], source: "recorded" })
+  })
+
+  test("that were learnt never replace recorded ones, and what is gone replaces nothing", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    let number = 0
+    const answered = (...edges: ReadonlyArray<StoredOwnerEdge>) =>
+      archive.writer.appendOwners("resolver", incarnation, ++number, edges, 100)
+    const references = JSON.stringify([{ ...owner, uid: "deployment" }])
+    archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(answered(answer("o-1", "learnt", references), answer("l", "learnt", references), answer("g", "gone"))).toBe(
+      "appended",
+    )
+    const { acknowledgements, owners } = archive.writer.commit()
+    expect(acknowledgements).toEqual([{ sender: "resolver", incarnation, number: 1 }])
+    expect(owners).toEqual([])
+    expect(ownersIn(directory, "o-1")).toMatchObject({ source: "recorded", ownerReferences: [owner] })
+    expect(ownersIn(directory, "l")).toMatchObject({ source: "learnt", ownerReferences: [{ uid: "deployment" }] })
+    expect(ownersIn(directory, "g")).toMatchObject({ source: "gone", ownerReferences: [] })
+    answered(answer("l", "gone"), answer("g", "learnt", references))
+    archive.writer.commit()
+    expect([ownersIn(directory, "l")?.source, ownersIn(directory, "g")?.source]).toEqual(["learnt", "learnt"])
+  })
+
+  test("answered twice are stored once, and a dead resolver's answers are fenced", () => {
+    using archive = opened(temporaryDirectory())
+    const first = archive.writer.nextIncarnation("resolver")
+    const answered = (incarnation: number, number: number) =>
+      archive.writer.appendOwners("resolver", incarnation, number, [answer("l", "learnt")], 100)
+    expect([answered(first, 1), answered(first, 1)]).toEqual(["appended", "duplicate"])
+    archive.writer.nextIncarnation("resolver")
+    expect(answered(first, 2)).toBe("fenced")
+  })
+})
+
+describe("a recording of format 1", () => {
+  /** As the program before this one wrote it. */
+  const ofFormat1 = (): string => {
+    const directory = temporaryDirectory()
+    {
+      using archive = opened(directory)
+      archive.commit({
+        gvk: podKind,
+        tracksPods: false,
+        objects: [{ number: 1, uid: "o", namespace: "", name: "o" }],
+        events: 2,
+        completeThrough: "7",
+      })
+    }
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.exec("DROP TABLE pod; DROP TABLE pod_life; DROP TABLE owner_edge; PRAGMA user_version = 1")
+    database.close()
+    return directory
+  }
+
+  test("is read as one without lives and owners", () => {
+    const directory = ofFormat1()
+    const reader = ArchiveReader.open(directory)
+    expect([reader.cut(), [...reader.events()].length, [...reader.podLives({ cut: 9 })]]).toEqual([2, 2, []])
+    expect(reader.ownersOf("o")).toBeUndefined()
+    reader.close()
+  })
+
+  test("is gone on with when it is opened for writing", () => {
+    const directory = ofFormat1()
+    {
+      using archive = opened(directory)
+      expect(archive.writer.kindState(podKind).completeThrough).toBe("7")
+      archive.commit({ lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] })
+    }
+    expect(livesIn(directory)).toMatchObject([{ uid: "uid-1", firstSequence: 3 }])
+  })
+})
