@@ -3,7 +3,7 @@
  * serves comes from a {@link Backend}.
  *
  * Speaks HTTP/1.1 on 127.0.0.1, with TLS if given a key. Any number of servers run in one process. Writes are refused
- * with 405.
+ * with 405 unless the backend takes them.
  */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -25,13 +25,18 @@ import {
   unknownResource,
 } from "./failure.ts"
 import { Faults } from "./faults.ts"
+import type { Form } from "./forms/form.ts"
+import { negotiateForm } from "./forms/negotiate.ts"
 import { compact, type JsonFormat } from "./json-spacing.ts"
 import { parseListRequest, parseWatchRequest, type WatchRequest } from "./list-options.ts"
 import { sendList } from "./list-response.ts"
+import { answerOpenApi } from "./openapi-answer.ts"
+import { isBelow, refusedPath } from "./path-check.ts"
 import { RequestLog } from "./request-log.ts"
-import { type Resource, verbsOf } from "./resources.ts"
+import type { Resource } from "./resources.ts"
 import type { ResourceRoute } from "./router.ts"
 import { type StreamSurroundings, WatchStream } from "./watch-stream.ts"
+import { receiveWrite } from "./writes/receive-write.ts"
 
 export class ApiServer {
   readonly requests: RequestLog
@@ -179,49 +184,86 @@ export class ApiServer {
     if (injected !== undefined) return injected
     if (route.type !== "resource") return this.#discover(exchange)
     if (resource === undefined) return missingIn(registry, route.group)
-    const refusal = refuse(exchange, route, resource)
+    const refusal = refusedPath(exchange, route, resource)
     if (refusal !== undefined) return refusal
-    if (route.name !== undefined) return this.#get(exchange, resource, route.namespace ?? "", route.name)
+    if (exchange.request.method !== "GET") return this.#write(exchange, route, resource)
+    if (isBelow(route)) return this.#getBelow(exchange, route, resource)
+    const form = this.#form(exchange, resource)
+    if (form !== undefined && "type" in form) return form
+    if (route.name !== undefined) return this.#get(exchange, resource, route.namespace ?? "", route.name, form)
     return exchange.verb === "watch"
-      ? this.#watch(exchange, resource, route.namespace)
-      : this.#list(exchange, resource, route.namespace)
+      ? this.#watch(exchange, resource, route.namespace, form)
+      : this.#list(exchange, resource, route.namespace, form)
+  }
+
+  #write(exchange: Exchange, route: ResourceRoute, resource: Resource): Failure | undefined {
+    const { write } = this.#backend
+    if (write === undefined) return methodNotAllowed
+    const form = this.#form(exchange, resource)
+    if (form !== undefined && "type" in form) return form
+    return receiveWrite(exchange, route, resource, (request) => {
+      const outcome = this.#backend.write?.(request) ?? methodNotAllowed
+      if (form === undefined || outcome.type === "failure" || outcome.change === undefined) return outcome
+      return { ...outcome, json: form.object(outcome.change) }
+    })
+  }
+
+  #getBelow(
+    exchange: Exchange,
+    { name = "", namespace = "", subresource = "" }: ResourceRoute,
+    resource: Resource,
+  ): undefined {
+    this.faults.gets.pass(() => {
+      const answer = this.#backend.readSubresource?.(resource, namespace, name, subresource) ?? unknownResource
+      if (answer.type === "failure") exchange.fail(answer)
+      else exchange.written(answer)
+    })
+  }
+
+  #form({ request, query, verb }: Exchange, resource: Resource): Form | Failure | undefined {
+    const answer = verb === "watch" || verb === "list" ? verb : "object"
+    const now = (): number => this.#clock.wallMicros() / 1000
+    return negotiateForm({ resource, accept: request.headers.accept, query, answer, now })
   }
 
   #discover(exchange: Exchange): Failure | undefined {
     if (exchange.request.method !== "GET") return methodNotAllowed
-    const answer = answerDiscovery(exchange.route, this.#backend.registry, exchange.request.headers.host ?? "")
+    const { route, request } = exchange
+    if (route.type === "openapi") return answerOpenApi(exchange, route.document, this.#backend.documents)
+    const answer = answerDiscovery(route, this.#backend.registry, request.headers)
     if (answer.type === "failure") return answer
     if (answer.type === "json") exchange.json(answer.document)
-    else exchange.plain(answer.text)
+    else if (answer.type === "plain") exchange.plain(answer.text)
+    else exchange.cacheable(answer.text, answer.contentType, answer.etag)
     return undefined
   }
 
-  #get(exchange: Exchange, resource: Resource, namespace: string, name: string): undefined {
+  #get(exchange: Exchange, resource: Resource, namespace: string, name: string, form?: Form): undefined {
     this.faults.gets.pass(() => {
       const change = this.#backend.get(resource, namespace, name)
       if (change === undefined) exchange.fail(objectNotFound(resource, name))
-      else exchange.text(objectBytes(change).toString("utf8"))
+      else exchange.text(form?.object(change) ?? objectBytes(change).toString("utf8"))
     })
   }
 
-  #list(exchange: Exchange, resource: Resource, namespace: string | undefined): Failure | undefined {
-    const request = parseListRequest(exchange.query, namespace)
+  #list(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
+    const request = parseListRequest(exchange.query, namespace, resource)
     if ("type" in request) return request
     const answer = this.#backend.list(resource, request)
     if (answer.type === "failure") return answer
     // Only the connection can fail while a list is sent, and then nobody is left to tell.
-    sendList(exchange, resource, answer, this.#format).catch(() => exchange.response.destroy())
+    sendList(exchange, resource, answer, this.#format, form).catch(() => exchange.response.destroy())
     return undefined
   }
 
-  #watch(exchange: Exchange, resource: Resource, namespace: string | undefined): Failure | undefined {
+  #watch(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
     const { streamingList = "supported", expiredAs = "stream" } = this.#options
-    const request = parseWatchRequest(exchange.query, namespace, streamingList)
+    const request = parseWatchRequest(exchange.query, namespace, resource, streamingList)
     if ("type" in request) return request
     const forced = this.faults.takeExpiry(resource.plural, request)
     const feed = forced?.failure ?? this.#backend.watch(resource, request)
     if (typeof feed === "function") {
-      const stream = this.#open(exchange, resource, request)
+      const stream = this.#open(exchange, resource, request, form)
       stream.onClose(feed(stream))
       stream.goLive()
       return undefined
@@ -231,24 +273,14 @@ export class ApiServer {
     return undefined
   }
 
-  #open(exchange: Exchange, resource: Resource, request: WatchRequest): WatchStream {
+  #open(exchange: Exchange, resource: Resource, request: WatchRequest, form?: Form): WatchStream {
     const { selection, allowBookmarks, timeoutSeconds } = request
     const timeout = timeoutSeconds === undefined ? {} : { timeoutSeconds }
-    const wanted = { resource, selection, allowBookmarks, ...timeout }
+    const wanted = { resource, selection, allowBookmarks, ...timeout, ...(form === undefined ? {} : { form }) }
     const stream = new WatchStream(exchange.begin(), wanted, this.#surroundings)
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     if (this.faults.holds(resource.plural)) stream.hold()
     return stream
   }
-}
-
-/** Paths and methods that make no sense for the kind. */
-const refuse = (exchange: Exchange, route: ResourceRoute, resource: Resource): Failure | undefined => {
-  const { name, namespace, subresource } = route
-  const misplaced = resource.namespaced ? name !== undefined && namespace === undefined : namespace !== undefined
-  const unserved = subresource !== undefined && !resource.subresources?.some((known) => known === subresource)
-  if (misplaced || unserved) return unknownResource
-  const allowed = exchange.request.method === "GET" && verbsOf(resource).includes(exchange.verb)
-  return allowed ? undefined : methodNotAllowed
 }

@@ -5,7 +5,9 @@ import type { Failure } from "./failure.ts"
 import type { ListRequest, WatchRequest } from "./list-options.ts"
 import type { ListAnswer } from "./list-response.ts"
 import type { Resource, ResourceRegistry } from "./resources.ts"
+import type { OpenApiDocuments } from "./schema/openapi-document.ts"
 import type { WatchStream } from "./watch-stream.ts"
+import type { WriteOutcome, WriteRequest } from "./writes/write-request.ts"
 
 /** Sends what the stream begins with and subscribes it to what follows; the function returned ends the subscription. */
 export type WatchFeed = (stream: WatchStream) => () => unknown
@@ -18,4 +20,10 @@ export interface Backend {
   list(resource: Resource, request: ListRequest): ListAnswer | Failure
   /** A failure is sent inside the stream, after a 200, as the real server does once a watch has been accepted. */
   watch(resource: Resource, request: WatchRequest): WatchFeed | Failure
+  /** Absent: nothing below /openapi. */
+  readonly documents?: OpenApiDocuments
+  /** Absent where nothing can be changed: every write is answered with 405. */
+  write?(request: WriteRequest): WriteOutcome
+  /** What lies below an object, `/status` aside; `undefined` where nothing is served. Absent: nothing ever is. */
+  readSubresource?(resource: Resource, namespace: string, name: string, subresource: string): WriteOutcome | undefined
 }

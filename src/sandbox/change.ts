@@ -10,6 +10,15 @@ import type { Resource } from "./resources.ts"
 
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED"
 
+/** One of `metadata.ownerReferences`. */
+export interface Owner {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly blockOwnerDeletion?: boolean
+}
+
 export interface Change {
   readonly type: ChangeType
   readonly uid: string
@@ -18,8 +27,14 @@ export interface Change {
   readonly name: string
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly revision: bigint
+  /** Whether the object carries a deletionTimestamp; absent means it does not. */
+  readonly terminating?: boolean
+  /** `metadata.ownerReferences`; absent for none. */
+  readonly owners?: ReadonlyArray<Owner> | undefined
   /** The watch line, line feed included. */
   readonly line: Buffer
+  /** The line as a chunk of a chunked answer; absent for recorded lines. The line is a view into it. */
+  readonly chunk?: Buffer
   /** Where the object lies in the line: [start, end) in bytes. */
   readonly objectStart: number
   readonly objectEnd: number
@@ -41,10 +56,19 @@ export const objectBytes = (change: Change): Buffer => change.line.subarray(chan
 export const parseObject = (change: Change): StoredObject =>
   JSON.parse(objectBytes(change).toString("utf8")) as StoredObject
 
-/** A watch line around the JSON of an object. */
-export const encodeLine = (type: string, object: string, format: JsonFormat): { line: Buffer; objectStart: number } => {
+export interface EncodedLine {
+  readonly line: Buffer
+  readonly chunk: Buffer
+  readonly objectStart: number
+}
+
+/** A watch line around the JSON of an object, in the frame of a chunk: made once, sent to every watcher as it is. */
+export const encodeLine = (type: string, object: string, format: JsonFormat): EncodedLine => {
   const head = format(`{"type":"${type}","object":`)
-  return { line: Buffer.from(`${head}${format(object)}}\n`, "utf8"), objectStart: head.length }
+  const text = `${head}${format(object)}}\n`
+  const size = `${Buffer.byteLength(text).toString(16)}\r\n`
+  const chunk = Buffer.from(`${size}${text}\r\n`, "utf8")
+  return { line: chunk.subarray(size.length, -2), chunk, objectStart: head.length }
 }
 
 /** The members `kind` and `apiVersion` as this kind of resource is encoded: custom resources come with sorted keys. */
@@ -55,12 +79,12 @@ export const typeMembers = (resource: Resource): string => {
 }
 
 export const makeChange = (
-  fields: Omit<Change, "line" | "objectStart" | "objectEnd">,
+  fields: Omit<Change, "line" | "chunk" | "objectStart" | "objectEnd">,
   object: string,
   format: JsonFormat,
 ): Change => {
-  const { line, objectStart } = encodeLine(fields.type, object, format)
-  return { ...fields, line, objectStart, objectEnd: line.length - 2 }
+  const { line, chunk, objectStart } = encodeLine(fields.type, object, format)
+  return { ...fields, line, chunk, objectStart, objectEnd: line.length - 2 }
 }
 
 /**
@@ -70,8 +94,8 @@ export const makeChange = (
 export const restamped = (change: Change, type: ChangeType, revision: bigint, format: JsonFormat): Change => {
   const object = parseObject(change)
   const json = JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
-  const { uid, namespace, name, labels } = change
-  return makeChange({ type, uid, namespace, name, labels, revision }, json, format)
+  const { uid, namespace, name, labels, terminating = false, owners } = change
+  return makeChange({ type, uid, namespace, name, labels, revision, terminating, owners }, json, format)
 }
 
 /** The same state under another type, without touching the object's bytes. */

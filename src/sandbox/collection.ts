@@ -3,14 +3,14 @@
  * called synchronously, in the order of the changes.
  */
 
+import { formatGvk } from "../kube/gvk.ts"
 import { type Change, type ChangeRecord, keyOf } from "./change.ts"
 import { History } from "./history.ts"
 import type { Resource } from "./resources.ts"
 import { type Snapshot, snapshotOf } from "./snapshot.ts"
 
-/** A live object: its newest state and what the next change of it needs. */
-export interface LiveObject {
-  readonly change: Change
+/** What a put takes over from the state before. */
+export interface Stamps {
   readonly creationTimestamp: string
   /** 0 for objects without a spec. */
   readonly generation: number
@@ -18,11 +18,21 @@ export interface LiveObject {
   readonly specDigest: string
 }
 
+/** A live object: its newest state and what the next put of it needs. */
+export interface LiveObject {
+  readonly change: Change
+  /** Absent for states that clients wrote: a put wins them back from the object. */
+  readonly stamps?: Stamps
+}
+
 /** How many states are kept sorted for lists that are being paged; an older page is rebuilt from the history. */
 const keptSnapshots = 4
 
 export class Collection {
-  readonly resource: Resource
+  /** `apps/v1.Deployment` */
+  readonly name: string
+  /** Replaced when the definition of a custom kind changes. */
+  resource: Resource
   readonly live = new Map<string, LiveObject>()
   readonly history: History
   readonly #listeners = new Set<(record: ChangeRecord) => unknown>()
@@ -30,6 +40,7 @@ export class Collection {
 
   constructor(resource: Resource, historyLimit: number, floor: bigint) {
     this.resource = resource
+    this.name = formatGvk(resource.gvk)
     this.history = new History(historyLimit, floor)
   }
 

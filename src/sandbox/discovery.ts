@@ -1,26 +1,51 @@
 /**
- * The discovery documents, with the keys and in the order of Kubernetes 1.34.4. The aggregated form is not served: a
- * client that asks for it gets the plain one, as from a server before 1.26.
+ * What every path answers that is no resource: versions, groups, kinds, health; with the keys and in the order of
+ * Kubernetes 1.34.4. `/api` and `/apis` are also given in one aggregated document to those who accept version v2 of it
+ * (v2beta1 is gone since 1.34, here as there).
  */
 
-import { hash } from "node:crypto"
-import { apiVersionOf } from "../kube/gvk.ts"
+import { aggregatedContentType, aggregatedDocument } from "./discovery/aggregated-document.ts"
+import { coreVersions, groupDocument, groupList, resourceList } from "./discovery/plain-documents.ts"
+import { servedGroups } from "./discovery/served-groups.ts"
 import { type Failure, pageNotFound, unknownResource } from "./failure.ts"
-import { type Resource, type ResourceRegistry, verbsOf } from "./resources.ts"
+import { type AcceptClause, parseAccept, takes } from "./forms/accept.ts"
+import { noMediaType, noTransformation } from "./forms/not-acceptable.ts"
+import type { ResourceRegistry } from "./resources.ts"
 import type { Route } from "./router.ts"
 
 export type DiscoveryAnswer =
   | { readonly type: "json"; readonly document: object }
   | { readonly type: "plain"; readonly text: string }
+  | { readonly type: "cacheable"; readonly text: string; readonly contentType: string; readonly etag: string }
   | Failure
 
-/** What every path that is no resource answers. `address` is host:port as the client sees it. */
-export const answerDiscovery = (route: Route, registry: ResourceRegistry, address: string): DiscoveryAnswer => {
+/** The headers that matter here. */
+export interface DiscoveryHeaders {
+  /** host:port as the client sees it. */
+  readonly host?: string | undefined
+  readonly accept?: string | undefined
+}
+
+export const answerDiscovery = (
+  route: Route,
+  registry: ResourceRegistry,
+  headers: DiscoveryHeaders,
+): DiscoveryAnswer => {
+  if (route.type === "unknown") return pageNotFound
+  if (route.type === "health") return { type: "plain", text: "ok" }
+  const canAggregate = route.type === "coreVersions" || route.type === "groups"
+  const form = formOf(parseAccept(headers.accept ?? ""), canAggregate, route.type === "version")
+  if (form === "aggregated") {
+    const { json, etag } = aggregatedDocument(registry, route.type === "coreVersions")
+    return { type: "cacheable", text: json, contentType: aggregatedContentType, etag }
+  }
+  return form === "plain" ? plain(route, registry, headers.host ?? "") : form
+}
+
+const plain = (route: Route, registry: ResourceRegistry, address: string): DiscoveryAnswer => {
   switch (route.type) {
     case "version":
       return { type: "json", document: versionInformation }
-    case "health":
-      return { type: "plain", text: "ok" }
     case "coreVersions":
       return { type: "json", document: coreVersions(address) }
     case "groups":
@@ -36,10 +61,27 @@ export const answerDiscovery = (route: Route, registry: ResourceRegistry, addres
 
 /** A path inside a group that exists is answered in JSON, one inside a group that does not by the mux. */
 export const missingIn = (registry: ResourceRegistry, group: string): Failure =>
-  group === "" || groupsOf(registry).has(group) ? unknownResource : pageNotFound
+  servedGroups(registry).some(({ name }) => name === group) ? unknownResource : pageNotFound
 
 const found = (document: object | undefined, missing: Failure): DiscoveryAnswer =>
   document === undefined ? missing : { type: "json", document }
+
+/** The first clause that can be met. The version ignores what transformation is asked for. */
+const formOf = (
+  clauses: ReadonlyArray<AcceptClause>,
+  canAggregate: boolean,
+  ignoresTarget: boolean,
+): "plain" | "aggregated" | Failure => {
+  if (clauses.length === 0) return "plain"
+  const json = clauses.filter((clause) => takes(clause, "json"))
+  for (const { parameters } of json) {
+    const [kind, group, version] = [parameters.get("as"), parameters.get("g"), parameters.get("v")]
+    if (ignoresTarget || (kind === undefined && group === undefined && version === undefined)) return "plain"
+    const isAggregated = kind === "APIGroupDiscoveryList" && group === "apidiscovery.k8s.io" && version === "v2"
+    if (isAggregated && canAggregate) return "aggregated"
+  }
+  return json.length === 0 ? noMediaType() : noTransformation
+}
 
 const versionInformation = {
   major: "1",
@@ -56,78 +98,3 @@ const versionInformation = {
   compiler: "",
   platform: "",
 }
-
-/** `/api` */
-const coreVersions = (address: string): object => ({
-  kind: "APIVersions",
-  versions: ["v1"],
-  serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }],
-})
-
-/** `/apis` */
-const groupList = (registry: ResourceRegistry): object => ({
-  kind: "APIGroupList",
-  apiVersion: "v1",
-  groups: [...groupsOf(registry)].map(([name, versions]) => group(name, versions)),
-})
-
-/** `/apis/<group>`, `undefined` for a group without kinds. */
-const groupDocument = (registry: ResourceRegistry, name: string): object | undefined => {
-  const versions = groupsOf(registry).get(name)
-  return versions === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...group(name, versions) }
-}
-
-/** `/api/v1` and `/apis/<group>/<version>`; `undefined` for a version without kinds. */
-const resourceList = (registry: ResourceRegistry, name: string, version: string): object | undefined => {
-  const resources = registry.all().filter(({ gvk }) => gvk.group === name && gvk.version === version)
-  const core = name === "" && version === "v1"
-  if (resources.length === 0 && !core) return undefined
-  return {
-    kind: "APIResourceList",
-    // The core group's own list is the one document without an apiVersion.
-    ...(core ? {} : { apiVersion: "v1" }),
-    groupVersion: apiVersionOf({ group: name, version, kind: "" }),
-    resources: resources.flatMap(entries).sort((left, right) => (left.name < right.name ? -1 : 1)),
-  }
-}
-
-const groupsOf = (registry: ResourceRegistry): Map<string, Set<string>> => {
-  const groups = new Map<string, Set<string>>()
-  for (const { gvk } of registry.all()) {
-    if (gvk.group === "") continue
-    const versions = groups.get(gvk.group) ?? new Set()
-    groups.set(gvk.group, versions.add(gvk.version))
-  }
-  return groups
-}
-
-const group = (name: string, versions: ReadonlySet<string>): object => {
-  const list = Array.from(versions, (version) => ({ groupVersion: `${name}/${version}`, version }))
-  return { name, versions: list, preferredVersion: list[0] }
-}
-
-const entries = (resource: Resource): ReadonlyArray<{ readonly name: string }> => {
-  const { gvk, plural, namespaced, shortNames, categories, subresources = [] } = resource
-  const main = {
-    name: plural,
-    singularName: gvk.kind.toLowerCase(),
-    namespaced,
-    kind: gvk.kind,
-    verbs: verbsOf(resource),
-    ...(shortNames === undefined ? {} : { shortNames }),
-    ...(categories === undefined ? {} : { categories }),
-    storageVersionHash: storageVersionHash(resource),
-  }
-  const below = subresources.map((subresource) => ({
-    name: `${plural}/${subresource}`,
-    singularName: "",
-    namespaced,
-    ...(subresource === "scale" ? { group: "autoscaling", version: "v1", kind: "Scale" } : { kind: gvk.kind }),
-    verbs: ["get", "patch", "update"],
-  }))
-  return [main, ...below]
-}
-
-/** First 8 bytes of SHA-256 over `group/version/kind`, the real server's rule (it takes the storage version). */
-const storageVersionHash = ({ gvk }: Resource): string =>
-  hash("sha256", `${gvk.group}/${gvk.version}/${gvk.kind}`, "buffer").subarray(0, 8).toString("base64")

@@ -7,6 +7,12 @@ import type { JsonFormat } from "./json-spacing.ts"
 import { flag } from "./list-options.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { discoveryScope } from "./scope.ts"
+import type { Written } from "./writes/write-request.ts"
+
+type Headers = Readonly<Record<string, string | string[]>>
+
+/** RFC 7234: code 299, no agent, a quoted text. */
+const warningHeader = (text: string): string => `299 - ${JSON.stringify(text)}`
 
 const writeVerbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" }
 
@@ -37,8 +43,9 @@ export class Exchange {
     this.verb = verbOf(request.method ?? "GET", this.route, this.query)
     this.scope = this.route.type === "resource" ? this.route.plural : discoveryScope
     this.#format = format
-    // The body of a write is not read, but must be drained before the connection can serve another request.
-    request.resume()
+    // A body that nobody reads must be drained before the connection can serve another request. Node does so itself once
+    // the answer is through, but a read that waits for long should not hold back what the client has sent.
+    if (!Object.hasOwn(writeVerbs, request.method ?? "")) request.resume()
   }
 
   /** Whether the client is still there to be answered. */
@@ -55,12 +62,44 @@ export class Exchange {
     this.#end(200, "application/json", this.#format(json), {})
   }
 
+  /** Answers JSON that proxies and clients may keep: 304 without a body when the client has it already. */
+  cacheable(json: string, contentType: string, etag: string): void {
+    const headers = { "Cache-Control": "public", ETag: etag, Vary: "Accept" }
+    const { "if-none-match": known } = this.request.headers
+    if (known === etag) this.#end(304, contentType, "", headers)
+    else this.#end(200, contentType, this.#format(json), headers)
+  }
+
+  /** Sends the client to another path of this server for good. */
+  redirect(location: string): void {
+    this.#end(301, "text/html; charset=utf-8", "", { Location: location })
+  }
+
+  /** Answers JSON that changes with its hash only. `immutable`: it was asked for by that hash. */
+  document(body: Buffer, hash: string, immutable: boolean): void {
+    const headers = {
+      ETag: `"${hash}"`,
+      Vary: "Accept",
+      "Cache-Control": immutable ? "public, immutable" : "no-cache, private",
+    }
+    if (this.request.headers["if-none-match"] === `"${hash}"`) this.#end(304, "application/json", "", headers)
+    else this.#send(200, "application/json", body, headers)
+  }
+
+  /** Answers a write. */
+  written({ status, json, warnings }: Written): void {
+    const headers = warnings.length === 0 ? {} : { Warning: warnings.map(warningHeader) }
+    if (typeof json === "string") this.#end(status, "application/json", this.#format(json), headers)
+    else this.#send(status, "application/json", json, headers)
+  }
+
   plain(text: string): void {
     this.#end(200, "text/plain; charset=utf-8", text, { "X-Content-Type-Options": "nosniff" })
   }
 
   fail(failure: Failure): void {
-    const headers: Record<string, string> = {}
+    const headers: Record<string, string | string[]> = {}
+    if (failure.warnings !== undefined) headers.Warning = failure.warnings.map(warningHeader)
     if (failure.retryAfterSeconds !== undefined) headers["Retry-After"] = String(failure.retryAfterSeconds)
     if (failure.plainText === true) {
       headers["X-Content-Type-Options"] = "nosniff"
@@ -77,14 +116,17 @@ export class Exchange {
     return this.response
   }
 
-  #end(status: number, contentType: string, body: string, headers: Readonly<Record<string, string>>): void {
+  #end(status: number, contentType: string, body: string, headers: Headers): void {
+    this.#send(status, contentType, Buffer.from(body, "utf8"), headers)
+  }
+
+  #send(status: number, contentType: string, bytes: Buffer, headers: Headers): void {
     if (!this.open) return
-    const bytes = Buffer.from(body, "utf8")
     this.#head(status, contentType, { ...headers, "Content-Length": String(bytes.length) })
     this.response.end(bytes)
   }
 
-  #head(status: number, contentType: string, headers: Readonly<Record<string, string>>): void {
+  #head(status: number, contentType: string, headers: Headers): void {
     this.onStatus(status)
     this.response.writeHead(status, {
       "Audit-Id": randomUUID(),
@@ -97,6 +139,7 @@ export class Exchange {
 
 const verbOf = (method: string, route: Route, query: URLSearchParams): string => {
   if (route.type !== "resource") return "discovery"
+  if (method === "DELETE" && route.name === undefined) return "deletecollection"
   if (method !== "GET") return writeVerbs[method] ?? method.toLowerCase()
   if (route.name !== undefined) return "get"
   return flag(query, "watch") === true ? "watch" : "list"

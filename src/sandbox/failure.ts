@@ -29,6 +29,8 @@ export interface Failure {
   readonly retryAfterSeconds?: number
   /** A token in `metadata.continue`: only the answer to an expired continue token has one. */
   readonly continueToken?: string
+  /** Texts for `Warning` headers. */
+  readonly warnings?: ReadonlyArray<string>
   /** The body is the bare message, not a Status: what Go's http.Error writes. */
   readonly plainText?: boolean
 }
@@ -46,7 +48,12 @@ export const statusText = (failure: Failure): string =>
     code: failure.code,
   })
 
-const fail = (code: number, message: string, rest: Omit<Failure, "type" | "code" | "message"> = {}): Failure => ({
+/** Any Status that says no; the named ones below are the usual ones. */
+export const fail = (
+  code: number,
+  message: string,
+  rest: Omit<Failure, "type" | "code" | "message"> = {},
+): Failure => ({
   type: "failure",
   code,
   message,
@@ -97,7 +104,7 @@ export const forbidden = (
   )
 }
 
-const groupDetail = (resource: Resource): { group?: string } =>
+export const groupDetail = (resource: Resource): { group?: string } =>
   resource.gvk.group === "" ? {} : { group: resource.gvk.group }
 
 export const badRequest = (message: string): Failure => fail(400, message, { reason: "BadRequest" })

@@ -1,9 +1,10 @@
 /**
  * An embedded Kubernetes API server for tests, benchmarks and demonstrations: the protocol that recorders and
- * controllers live on (discovery, get, paged lists, watches with bookmarks and initial events) over real HTTP, with
- * everything that can go wrong on command.
+ * controllers live on (discovery, get, paged lists, watches with bookmarks and initial events, all writes) over real
+ * HTTP, with everything that can go wrong on command.
  *
- * - {@link Sandbox}: an in-memory store that plain method calls change; a ledger of all it ever did to compare with.
+ * - {@link Sandbox}: an in-memory store that clients write to over HTTP and plain method calls change; a ledger of all it
+ *   ever did to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link RecordingPlayer}: recorded watches, played back byte for byte in their own rhythm.
  * - {@link Faults}, on both: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
  *   that is down; the sandbox can also restart with another past.
@@ -17,8 +18,8 @@
  * await sandbox.close()
  * ```
  *
- * Not for production: no writes over HTTP, no admission, no persistence, and memory grows with what is kept (history,
- * ledger, unread lines).
+ * Not for production: nobody is refused anything, nothing is persistent, and memory grows with what is kept (history,
+ * ledger, unread lines). What it does not do is listed in {@link notImplementedSubresources} and {@link otherLimits}.
  */
 
 export type { ApiServerOptions, ServerTls } from "./api-server-options.ts"
@@ -33,11 +34,14 @@ export type { ExpiredAs, FaultKind, Faults } from "./faults.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "./kubernetes-object.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./ledger.ts"
 export type { StreamingList } from "./list-options.ts"
+export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export type { KindedObject } from "./past.ts"
+export { type Randomness, systemRandomness } from "./randomness.ts"
 export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
 export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
 export type { RequestEntry, RequestFilter, RequestLog } from "./request-log.ts"
-export type { GvkName, Resource } from "./resources.ts"
+export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "./resources.ts"
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
 export { discoveryScope, everything } from "./scope.ts"
 export type { RespondOptions } from "./scripted-answers.ts"
+export { notImplementedSubresources, otherLimits } from "./writes/not-implemented.ts"

@@ -4,6 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { labelValueComplaints, qualifiedNameComplaints } from "./rules/names.ts"
 
 /** A selector that cannot be read; `problem` is what the server puts into its 400. */
 export class SelectorError extends Schema.TaggedError<SelectorError>()("SelectorError", { problem: Schema.String }) {
@@ -89,19 +90,18 @@ class Parser {
     const absent = this.#peek() === "!"
     if (absent) this.#position++
     const key = this.#identifier()
-    if (!qualifiedName.test(key) || (key.split("/").at(-1) ?? "").length > 63)
-      throw wrong(`${quote(key)} is no label key`)
-    if (absent) return { key, operator: "absent", values: new Set() }
-    if (this.#peek() === "" || this.#peek() === ",") return { key, operator: "exists", values: new Set() }
+    if (absent) return valid({ key, operator: "absent", values: new Set() })
+    if (this.#peek() === "" || this.#peek() === ",") {
+      return valid({ key, operator: "exists", values: new Set() })
+    }
     const operator = this.#take()
-    if (operator === "in" || operator === "notin") return { key, operator, values: checked(key, this.#set()) }
+    if (operator === "in" || operator === "notin") return valid({ key, operator, values: new Set(this.#set()) })
     if (!operators.has(operator)) throw wrong(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`)
     const value = this.#peek() === "" || this.#peek() === "," ? "" : this.#identifier()
     if (operator === ">" || operator === "<") {
-      if (!integer.test(value)) throw wrong(`${quote(value)}: for 'Gt', 'Lt' operators, the value must be an integer`)
-      return { key, operator: operator === ">" ? "above" : "below", values: new Set([value]) }
+      return valid({ key, operator: operator === ">" ? "above" : "below", values: new Set([value]) })
     }
-    return { key, operator: operator === "!=" ? "notin" : "in", values: checked(key, [value]) }
+    return valid({ key, operator: operator === "!=" ? "notin" : "in", values: new Set([value]) })
   }
 
   /** `(a,b)`. The server reads `()` and `(a,)` as containing the empty value. */
@@ -136,18 +136,24 @@ class Parser {
   }
 }
 
-const namePart = "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-const qualifiedName = new RegExp(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?${namePart}$`)
-const labelValue = new RegExp(`^(${namePart})?$`)
-
-const checked = (key: string, values: ReadonlyArray<string>): ReadonlySet<string> => {
-  for (const [index, value] of values.entries())
-    if (value.length > 63 || !labelValue.test(value))
-      throw wrong(
-        `values[${index}][${key}]: Invalid value: ${quote(value)}: a valid label must be an empty string or consist of ` +
-          "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      )
-  return new Set(values)
+/** The requirement as it is, unless its key or its values break the formats of labels. */
+const valid = (requirement: LabelRequirement): LabelRequirement => {
+  const { key, operator, values } = requirement
+  const wrongKey = qualifiedNameComplaints(key)
+  if (wrongKey.length > 0) throw wrong(`<nil>: Invalid value: ${quote(key)}: ${wrongKey.join("; ")}`)
+  const complaints: string[] = []
+  const isOrder = operator === "above" || operator === "below"
+  for (const [index, value] of [...values].sort().entries()) {
+    if (isOrder && !integer.test(value)) {
+      const problem = "for 'Gt', 'Lt' operators, the value must be an integer"
+      complaints.push(`values[${index}]: Invalid value: ${quote(value)}: ${problem}`)
+    }
+    const wrongValue = labelValueComplaints(value)
+    if (wrongValue.length === 0) continue
+    complaints.push(`values[${index}][${key}]: Invalid value: ${quote(value)}: ${wrongValue.join("; ")}`)
+  }
+  if (complaints.length === 0) return requirement
+  throw wrong(complaints.length === 1 ? (complaints[0] ?? "") : `[${complaints.join(", ")}]`)
 }
 
 const quote = (text: string): string => JSON.stringify(text)

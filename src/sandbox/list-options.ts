@@ -6,6 +6,7 @@ import { type ContinueToken, decodeContinue } from "./continue-token.ts"
 import { badRequest, type Failure, type FailureCause, invalidListOptions, unreadableVersion } from "./failure.ts"
 import { parseFieldSelector } from "./field-selector.ts"
 import { parseLabelSelector, SelectorError } from "./label-selector.ts"
+import type { Resource } from "./resources.ts"
 import type { Selection } from "./selection.ts"
 
 /**
@@ -51,7 +52,11 @@ export const flag = (query: URLSearchParams, name: string): boolean | undefined 
   return value === undefined ? undefined : value !== "false" && value !== "0"
 }
 
-export const parseListRequest = (query: URLSearchParams, namespace: string | undefined): ListRequest | Failure => {
+export const parseListRequest = (
+  query: URLSearchParams,
+  namespace: string | undefined,
+  resource: Resource,
+): ListRequest | Failure => {
   const limit = integerOf(query, "limit")
   if (typeof limit === "object") return limit
   const version = query.get("resourceVersion") ?? ""
@@ -59,7 +64,7 @@ export const parseListRequest = (query: URLSearchParams, namespace: string | und
   const token = query.get("continue") ?? ""
   const causes = listCauses(query, version, match, token)
   if (causes.length > 0) return invalidListOptions(causes)
-  const selection = selectionOf(query, namespace)
+  const selection = selectionOf(query, namespace, resource)
   if ("type" in selection) return selection
   const state = listState(version, match, token, limit ?? 0)
   if (state.type === "failure") return state
@@ -69,6 +74,7 @@ export const parseListRequest = (query: URLSearchParams, namespace: string | und
 export const parseWatchRequest = (
   query: URLSearchParams,
   namespace: string | undefined,
+  resource: Resource,
   streamingList: StreamingList,
 ): WatchRequest | Failure => {
   const timeoutSeconds = integerOf(query, "timeoutSeconds")
@@ -78,7 +84,7 @@ export const parseWatchRequest = (
   const match = known ? (query.get("resourceVersionMatch") ?? "") : ""
   const causes = watchCauses(initial, match, streamingList)
   if (causes.length > 0) return invalidListOptions(causes)
-  const selection = selectionOf(query, namespace)
+  const selection = selectionOf(query, namespace, resource)
   if ("type" in selection) return selection
   const text = query.get("resourceVersion") ?? ""
   const version = parseVersion("watch", text)
@@ -179,12 +185,16 @@ const watchCauses = (
   return causes
 }
 
-const selectionOf = (query: URLSearchParams, namespace: string | undefined): Selection | Failure => {
+const selectionOf = (
+  query: URLSearchParams,
+  namespace: string | undefined,
+  resource: Resource,
+): Selection | Failure => {
   try {
     return {
       ...(namespace === undefined ? {} : { namespace }),
       labels: parseLabelSelector(query.get("labelSelector") ?? ""),
-      fields: parseFieldSelector(query.get("fieldSelector") ?? ""),
+      fields: parseFieldSelector(query.get("fieldSelector") ?? "", resource),
     }
   } catch (error) {
     if (error instanceof SelectorError) return badRequest(error.problem)

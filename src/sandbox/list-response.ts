@@ -4,10 +4,11 @@
  */
 
 import type { ServerResponse } from "node:http"
-import { apiVersionOf } from "../kube/gvk.ts"
 import { type Change, listItem } from "./change.ts"
 import { encodeContinue } from "./continue-token.ts"
 import type { Exchange } from "./exchange.ts"
+import type { Form, ListMetadata } from "./forms/form.ts"
+import { objectFrame } from "./forms/object-form.ts"
 import { compact, type JsonFormat } from "./json-spacing.ts"
 import type { Resource } from "./resources.ts"
 
@@ -27,8 +28,9 @@ export const sendList = async (
   resource: Resource,
   answer: ListAnswer,
   format: JsonFormat,
+  form?: Form,
 ): Promise<void> => {
-  const pieces = piecesOf(resource, answer)
+  const pieces = piecesOf(resource, answer, form)
   const first = pieces.next().value ?? comma
   let piece = pieces.next().value
   if (piece === undefined || format !== compact) {
@@ -52,13 +54,14 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.on("drain", done).on("close", done)
   })
 
-function* piecesOf(resource: Resource, answer: ListAnswer): Generator<Buffer, undefined> {
-  const { before, after } = frame(resource, answer)
+function* piecesOf(resource: Resource, answer: ListAnswer, form: Form | undefined): Generator<Buffer, undefined> {
+  const { before, after } = form === undefined ? listFrame(resource, answer) : form.frame(metadataOf(answer))
   let gathered: Buffer[] = [Buffer.from(before)]
   let bytes = 0
   for (const [index, change] of answer.changes.entries()) {
     if (index > 0) gathered.push(comma)
-    for (const part of listItem(change, resource)) {
+    const item = form === undefined ? listItem(change, resource) : [Buffer.from(form.item(change))]
+    for (const part of item) {
       gathered.push(part)
       bytes += part.length
     }
@@ -73,19 +76,14 @@ function* piecesOf(resource: Resource, answer: ListAnswer): Generator<Buffer, un
 
 const comma = Buffer.from(",")
 
-/** What stands around the items: for custom kinds the metadata, resourceVersion included, comes after them. */
-const frame = (resource: Resource, answer: ListAnswer): { before: string; after: string } => {
-  const { revision, next, remaining } = answer
-  const kind = `"kind":"${resource.gvk.kind}List"`
-  const apiVersion = `"apiVersion":"${apiVersionOf(resource.gvk)}"`
-  const version = `"resourceVersion":"${revision}"`
-  const token = next === undefined ? "" : encodeContinue({ revision, start: next })
-  const count = remaining === undefined ? [] : [`"remainingItemCount":${remaining}`]
-  if (resource.custom === true) {
-    // The empty token of a last page is written out for custom kinds only.
-    const metadata = [`"continue":"${token}"`, ...count, version].join(",")
-    return { before: `{${apiVersion},"items":[`, after: `],${kind},"metadata":{${metadata}}}` }
-  }
-  const metadata = [version, ...(token === "" ? [] : [`"continue":"${token}"`]), ...count].join(",")
-  return { before: `{${kind},${apiVersion},"metadata":{${metadata}},"items":[`, after: "]}" }
-}
+/** What stands around the items of a list of objects. */
+export const listFrame = (
+  resource: Resource,
+  answer: ListAnswer,
+): { readonly before: string; readonly after: string } => objectFrame(resource, metadataOf(answer))
+
+const metadataOf = ({ revision, next, remaining }: ListAnswer): ListMetadata => ({
+  resourceVersion: revision,
+  ...(next === undefined ? {} : { continueToken: encodeContinue({ revision, start: next }) }),
+  ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+})

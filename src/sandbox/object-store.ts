@@ -1,22 +1,37 @@
 /**
  * The sandbox's etcd: all objects of all kinds under one revision counter. Every put and every deletion takes the next
- * revision, also when nothing changed (a real server drops updates without effect).
+ * revision, also when nothing changed; a {@link ObjectStore.write}, which clients cause, that changes nothing takes none.
  *
  * A put stringifies the object once and keeps no reference to it: the caller may go on changing it.
  */
 
-import { hash, randomUUID } from "node:crypto"
 import type { Clock } from "../runtime/clock.ts"
-import { type Change, type ChangeType, keyOf, makeChange, parseObject, restamped, typeMembers } from "./change.ts"
+import {
+  type Change,
+  type ChangeRecord,
+  type ChangeType,
+  keyOf,
+  makeChange,
+  type Owner,
+  parseObject,
+  restamped,
+} from "./change.ts"
 import { Collection, type LiveObject } from "./collection.ts"
 import { UnknownKindError, UnknownObjectError } from "./errors.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
 import type { Ledger } from "./ledger.ts"
-import { type GvkName, gvkName, type Resource } from "./resources.ts"
+import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-encoding.ts"
+import { type Randomness, systemRandomness } from "./randomness.ts"
+import { type GvkName, gvkName, type Resource, type StoredAs } from "./resources.ts"
+import type { MutableObject } from "./rules/kind-rules.ts"
+import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
+import { timestamp } from "./timestamp.ts"
 
 export interface ObjectStoreOptions {
   readonly clock: Clock
+  /** Default: the machine's. */
+  readonly random?: Randomness
   readonly ledger: Ledger
   readonly format: JsonFormat
   /** Changes kept per kind. */
@@ -25,17 +40,15 @@ export interface ObjectStoreOptions {
   readonly revision: bigint
 }
 
-/** What an object is stamped with; an existing object keeps everything but the revision. */
-interface Identity {
-  readonly uid: string
-  readonly creationTimestamp: string
-  readonly generation: number
-  readonly specDigest: string
-}
+/** Told of a change once everybody who watches has been; may write in turn. */
+export type StoreObserver = (collection: Collection, record: ChangeRecord) => void
 
 export class ObjectStore {
   readonly #options: ObjectStoreOptions
   readonly #collections = new Map<string, Collection>()
+  /** Kinds that are another view of a stored one, by name. */
+  readonly #views = new Map<string, StoredAs>()
+  readonly #observers: StoreObserver[] = []
   #revision: bigint
   /** Where this past begins: a kind opened later is complete from here on too, having had no objects. */
   #base: bigint
@@ -59,6 +72,11 @@ export class ObjectStore {
     return this.#options.format
   }
 
+  /** For what belongs to the server itself, for as long as it lives. */
+  observe(observer: StoreObserver): void {
+    this.#observers.push(observer)
+  }
+
   /** The next change gets the revision after this one; nothing else moves. */
   advanceTo(revision: bigint): void {
     this.#revision = revision
@@ -72,20 +90,34 @@ export class ObjectStore {
       collection.reset(objects.get(collection) ?? new Map(), revision)
   }
 
+  /** A kind that is stored as another one gets the collection of that one, which must be open. */
   open(resource: Resource): Collection {
+    if (resource.storedAs !== undefined) {
+      const collection = this.collection(resource.storedAs.gvk)
+      this.#views.set(gvkName(resource.gvk), resource.storedAs)
+      return collection
+    }
     const collection = new Collection(resource, this.#options.historyLimit, this.#base)
     this.#collections.set(gvkName(resource.gvk), collection)
     return collection
   }
 
+  /** The kind of an open collection is described in another way from now on; its objects stay. */
+  reopen(resource: Resource): void {
+    if (resource.storedAs === undefined) this.collection(resource.gvk).resource = resource
+    else this.open(resource)
+  }
+
+  /** Closing a view leaves the objects where they are. */
   close(resource: Resource): void {
-    this.#collections.delete(gvkName(resource.gvk))
+    if (!this.#views.delete(gvkName(resource.gvk))) this.#collections.delete(gvkName(resource.gvk))
   }
 
   /** Throws {@link UnknownKindError}. */
   collection(gvk: GvkName): Collection {
     const name = gvkName(gvk)
-    const collection = this.#collections.get(name)
+    const view = this.#views.get(name)
+    const collection = this.#collections.get(view === undefined ? name : gvkName(view.gvk))
     if (collection === undefined) throw new UnknownKindError({ gvk: name })
     return collection
   }
@@ -94,22 +126,23 @@ export class ObjectStore {
     return this.#collections.values()
   }
 
-  put(gvk: GvkName, object: KubernetesObject): StoredObject {
+  put(gvk: GvkName, given: KubernetesObject): StoredObject {
     const collection = this.collection(gvk)
+    const view = this.#views.get(gvkName(gvk))
+    const object = view === undefined ? given : (view.toStored(given) as KubernetesObject)
     const { resource } = collection
     const namespace = resource.namespaced ? (object.metadata.namespace ?? "default") : ""
     const { name } = object.metadata
     const existing = collection.live.get(keyOf(namespace, name))
     const { stored, next } = this.stamp(resource, object, namespace, existing, ++this.#revision)
-    this.#options.ledger.record(gvkName(resource.gvk), next.change)
-    collection.apply({ change: next.change, previous: existing?.change }, next)
-    return stored
+    this.#apply(collection, { change: next.change, previous: existing?.change }, next)
+    return this.#seenAs(gvk, stored)
   }
 
   get(gvk: GvkName, namespace: string, name: string): StoredObject | undefined {
     const { live, resource } = this.collection(gvk)
     const object = live.get(keyOf(resource.namespaced ? namespace : "", name))
-    return object === undefined ? undefined : parseObject(object.change)
+    return object === undefined ? undefined : this.#seenAs(gvk, parseObject(object.change))
   }
 
   /** Throws {@link UnknownObjectError}. */
@@ -117,13 +150,41 @@ export class ObjectStore {
     const collection = this.collection(gvk)
     const existing = collection.live.get(keyOf(collection.resource.namespaced ? namespace : "", name))
     if (existing === undefined) throw new UnknownObjectError({ gvk: gvkName(gvk), namespace, name })
-    return parseObject(this.#delete(collection, existing))
+    return this.#seenAs(gvk, parseObject(this.#delete(collection, existing)))
   }
 
-  /** Deletes every object of a kind, each with its event and its revision. */
+  #seenAs(gvk: GvkName, stored: StoredObject): StoredObject {
+    const view = this.#views.get(gvkName(gvk))
+    return view === undefined ? stored : (view.fromStored(stored) as StoredObject)
+  }
+
+  /** Deletes every object of a kind, each with its event and its revision; none of a kind that is only a view. */
   deleteAll(resource: Resource): void {
+    if (resource.storedAs !== undefined) return
     const collection = this.collection(resource.gvk)
     for (const object of [...collection.live.values()]) this.#delete(collection, object)
+  }
+
+  /**
+   * Makes a whole object, metadata included, the state of its name. Takes no version and tells nobody when nothing
+   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at.
+   */
+  write(collection: Collection, object: MutableObject, existing?: LiveObject, before?: MutableObject): Change {
+    const { format } = this.#options
+    const encoding = encodeObject(collection.resource, object)
+    if (existing !== undefined && before !== undefined) {
+      if (isUnchanged(existing.change, before, encoding, object, format)) return existing.change
+    }
+    const change = this.#change(collection, existing === undefined ? "ADDED" : "MODIFIED", object, encoding)
+    this.#apply(collection, { change, previous: existing?.change }, { change })
+    return change
+  }
+
+  /** Removes an object whose last state, which only the DELETED event shows, is another than the one stored. */
+  remove(collection: Collection, existing: LiveObject, last?: MutableObject): Change {
+    if (last === undefined) return this.#delete(collection, existing)
+    const change = this.#change(collection, "DELETED", last, encodeObject(collection.resource, last))
+    return this.#forget(collection, existing, change)
   }
 
   /** Encodes an object as it stands at a revision, without storing it. */
@@ -134,93 +195,77 @@ export class ObjectStore {
     existing: LiveObject | undefined,
     revision: bigint,
   ): { stored: StoredObject; next: LiveObject } {
-    const spec = object.spec === undefined ? "" : JSON.stringify(object.spec)
+    const spec = specTextOf(object)
     const identity = this.#identity(spec, existing)
     const { stored, json } = assemble(resource, object, namespace, identity, revision, spec)
     const type: ChangeType = existing === undefined ? "ADDED" : "MODIFIED"
-    const { labels, name } = object.metadata
-    const fields = { type, uid: identity.uid, namespace, name, labels: labels && { ...labels }, revision }
-    const change = makeChange(fields, json, this.#options.format)
-    const { creationTimestamp, generation, specDigest } = identity
-    return { stored, next: { change, creationTimestamp, generation, specDigest } }
-  }
-
-  /** The bookkeeping of a live object, won back from one of its states. */
-  revive(change: Change): LiveObject {
-    const { metadata, spec } = parseObject(change)
-    const { creationTimestamp, generation = 0 } = metadata
-    return {
-      change,
-      creationTimestamp,
-      generation,
-      specDigest: digestOf(spec === undefined ? "" : JSON.stringify(spec)),
+    const { labels, name, deletionTimestamp } = object.metadata
+    const fields = {
+      type,
+      uid: identity.uid,
+      namespace,
+      name,
+      labels: labels && { ...labels },
+      revision,
+      terminating: typeof deletionTimestamp === "string",
+      owners: ownersOf(stored.metadata),
     }
+    return { stored, next: { change: makeChange(fields, json, this.#options.format), stamps: identity } }
   }
 
   #identity(spec: string, existing: LiveObject | undefined): Identity {
     const specDigest = digestOf(spec)
     if (existing === undefined) {
-      const creationTimestamp = timestamp(this.#options.clock)
-      return { uid: randomUUID(), creationTimestamp, generation: spec === "" ? 0 : 1, specDigest }
+      const { clock, random = systemRandomness } = this.#options
+      return { uid: random.uid(), creationTimestamp: timestamp(clock), generation: spec === "" ? 0 : 1, specDigest }
     }
-    const { change, creationTimestamp, generation } = existing
-    const bump = specDigest !== existing.specDigest
-    return { uid: change.uid, creationTimestamp, generation: bump ? generation + 1 : generation, specDigest }
+    const { uid } = existing.change
+    const { creationTimestamp, generation, specDigest: before } = existing.stamps ?? stampsOf(existing.change)
+    return { uid, creationTimestamp, generation: specDigest === before ? generation : generation + 1, specDigest }
+  }
+
+  #change(collection: Collection, type: ChangeType, object: MutableObject, encoding: Encoding): Change {
+    const { uid, namespace, name, labels, deletionTimestamp } = object.metadata
+    const revision = ++this.#revision
+    const fields = {
+      type,
+      uid: String(uid),
+      namespace: collection.resource.namespaced ? String(namespace) : "",
+      name: String(name),
+      // Decoded from the client's body and held by nobody else; label values have been checked to be text.
+      labels: labels as Readonly<Record<string, string>> | undefined,
+      revision,
+      terminating: typeof deletionTimestamp === "string",
+      owners: ownersOf(object.metadata),
+    }
+    return makeChange(fields, withVersion(encoding, revision), this.#options.format)
   }
 
   #delete(collection: Collection, existing: LiveObject): Change {
     const change = restamped(existing.change, "DELETED", ++this.#revision, this.#options.format)
-    this.#options.ledger.record(gvkName(collection.resource.gvk), change)
-    collection.apply({ change, previous: existing.change }, undefined)
+    return this.#forget(collection, existing, change)
+  }
+
+  #forget(collection: Collection, existing: LiveObject, change: Change): Change {
+    this.#apply(collection, { change, previous: existing.change }, undefined)
     return change
   }
-}
 
-/** SHA-1: 1.5 µs for a usual spec, and nobody here needs to resist forgery. */
-const digestOf = (spec: string): string => (spec === "" ? "" : hash("sha1", spec, "base64"))
-
-const timestamp = (clock: Clock): string =>
-  `${new Date(Math.floor(clock.wallMicros() / 1000)).toISOString().slice(0, 19)}Z`
-
-/** The stored object and its JSON, `spec` being the JSON of the spec, which is not stringified a second time. */
-const assemble = (
-  resource: Resource,
-  object: KubernetesObject,
-  namespace: string,
-  identity: Identity,
-  revision: bigint,
-  spec: string,
-): { stored: StoredObject; json: string } => {
-  const { name, namespace: _namespace, generation: _generation, ...given } = object.metadata
-  const { uid, creationTimestamp, generation } = identity
-  // Names first, then the server's own fields, then what was given: the order of ObjectMeta as Go encodes it, nearly.
-  let metadata: StoredObject["metadata"] = {
-    name,
-    ...(namespace === "" ? {} : { namespace }),
-    uid,
-    resourceVersion: String(revision),
-    ...(generation === 0 ? {} : { generation }),
-    creationTimestamp,
-    ...withoutStamps(given),
+  #apply(collection: Collection, record: ChangeRecord, next: LiveObject | undefined): void {
+    this.#options.ledger.record(collection.name, record.change)
+    collection.apply(record, next)
+    for (const observer of this.#observers) observer(collection, record)
   }
-  if (resource.custom === true) metadata = sortedKeys(metadata)
-  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...rest } = object
-  const members = resource.custom === true ? sortedKeys(rest) : rest
-  let json = `{${typeMembers(resource)},"metadata":${JSON.stringify(metadata)}`
-  for (const [key, value] of Object.entries(members)) {
-    const text = key === "spec" ? spec : JSON.stringify(value)
-    if (text !== undefined && text !== "") json += `,${JSON.stringify(key)}:${text}`
-  }
-  const { group, version, kind } = resource.gvk
-  const apiVersion = group === "" ? version : `${group}/${version}`
-  return { stored: { kind, apiVersion, ...members, metadata }, json: `${json}}` }
 }
 
-/** What only the server may set; a client that sends back what it has read must not overwrite it. */
-const withoutStamps = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const { uid: _uid, resourceVersion: _version, creationTimestamp: _created, ...given } = metadata
-  return given
-}
-
-const sortedKeys = <T extends object>(value: T): T =>
-  Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))) as T
+/** Copied, so that nothing else of the object is kept for their sake. */
+const ownersOf = ({ ownerReferences }: Readonly<Record<string, unknown>>): ReadonlyArray<Owner> | undefined =>
+  Array.isArray(ownerReferences) && ownerReferences.length > 0
+    ? ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => ({
+        apiVersion,
+        kind,
+        name,
+        uid,
+        ...(blockOwnerDeletion === true ? { blockOwnerDeletion } : {}),
+      }))
+    : undefined

@@ -88,7 +88,7 @@ const survivorsOf = (
       throw new RevisionNotHeldError({ revision: String(revision), gvk, oldest: String(floor) })
     }
     const states = collection.statesAt(revision)
-    return new Map(Array.from(states, ([key, change]) => [key, sameOr(collection.live.get(key), change, store)]))
+    return new Map(Array.from(states, ([key, change]) => [key, sameOr(collection.live.get(key), change)]))
   }
   const objects = new Map<string, LiveObject>()
   const { kind } = collection.resource.gvk
@@ -105,8 +105,8 @@ const survivorsOf = (
   return objects
 }
 
-const sameOr = (live: LiveObject | undefined, change: Change, store: ObjectStore): LiveObject =>
-  live?.change === change ? live : store.revive(change)
+const sameOr = (live: LiveObject | undefined, change: Change): LiveObject =>
+  live?.change === change ? live : { change }
 
 /** Revisions that no live object has, from the one given downwards; 1 over and over when they run out. */
 const freeRevisions = (store: ObjectStore, from: bigint): (() => bigint) => {

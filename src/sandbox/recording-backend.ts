@@ -121,7 +121,7 @@ export class RecordingBackend implements Backend {
     }
     const revision = this.#revision(kind)
     for (const change of this.#states(kind, revision).values()) stream.deliverState(change)
-    if (endBookmark) stream.send(bookmarkLine(kind.resource, revision, true, compact))
+    if (endBookmark) stream.bookmark(revision, bookmarkLine(kind.resource, revision, true, compact), true)
   }
 
   #feedAfter(stream: WatchStream, kind: PlayedKind, from: bigint | undefined): void {
@@ -136,7 +136,7 @@ export class RecordingBackend implements Backend {
     if (line.record !== undefined) {
       if (!stream.deliver(line.record)) return
     } else if (line.type === "BOOKMARK") {
-      if (!stream.bookmark(line.revision, line.bytes)) return
+      if (!stream.bookmark(line.revision, line.bytes, line.initialEventsEnd)) return
     } else {
       stream.send(line.bytes)
     }

@@ -10,13 +10,15 @@ export interface Resource {
   readonly gvk: GroupVersionKind
   /** The path segment, lower case: `deployments`. Also the name that faults and the request log use. */
   readonly plural: string
+  /** As in `kubectl get deployment`. Default: the kind in lower case. */
+  readonly singular?: string
   readonly namespaced: boolean
   /** What discovery lists and the router allows. Default: all eight verbs of a stored kind. */
   readonly verbs?: ReadonlyArray<string>
   readonly shortNames?: ReadonlyArray<string>
   readonly categories?: ReadonlyArray<string>
-  /** Listed in discovery as `plural/status`; reading it answers the object. */
-  readonly subresources?: ReadonlyArray<"status" | "scale">
+  /** Those that are served; listed in discovery as `plural/status`. */
+  readonly subresources?: ReadonlyArray<Subresource>
   /**
    * Serve the kind as a CustomResourceDefinition's: keys sorted, list items with their apiVersion and kind, and a list
    * whose `metadata` comes after its items (measured against Kubernetes 1.34.4). Default false.
@@ -27,6 +29,66 @@ export interface Resource {
    * zero value is encoded. Default none.
    */
   readonly zeroValue?: string
+  /** `additionalPrinterColumns` of a custom kind. Default: its age. */
+  readonly printerColumns?: ReadonlyArray<PrinterColumn>
+  /** Paths of a custom kind's `selectableFields`, as field selectors name them: `spec.color`. Default none. */
+  readonly selectableFields?: ReadonlyArray<string>
+  /**
+   * The version under which the real server keeps the kind when that is an older one; seen in discovery's
+   * storageVersionHash only. Default: the version of the kind.
+   */
+  readonly storageVersion?: string
+  /** Another kind under which the objects are kept: this one is a second view of them. Default: kept as they are. */
+  readonly storedAs?: StoredAs
+  /** Where a custom kind keeps what its `scale` shows. Absent for built-in kinds, whose places are known. */
+  readonly scalePaths?: ScalePaths
+}
+
+export type Subresource =
+  | "status"
+  | "scale"
+  | "finalize"
+  | "binding"
+  | "eviction"
+  | "ephemeralcontainers"
+  | "resize"
+  | "log"
+  | "exec"
+  | "attach"
+  | "portforward"
+  | "proxy"
+  | "token"
+
+/** One of a CustomResourceDefinition's `additionalPrinterColumns`. */
+export interface PrinterColumn {
+  readonly name: string
+  /** `string`, `integer`, `number`, `boolean` or `date`. */
+  readonly type: string
+  readonly jsonPath: string
+  readonly format?: string
+  readonly description?: string
+  /** 0, the default, is always shown; higher ones with `-o wide`. */
+  readonly priority?: number
+}
+
+/**
+ * How one stored object is seen as two kinds: `Event` of v1 and of events.k8s.io/v1, the versions of a custom kind. Both
+ * functions take and return whole objects with `apiVersion` and `kind` and leave what they are given untouched.
+ */
+export interface StoredAs {
+  readonly gvk: GroupVersionKind
+  readonly toStored: (object: JsonObject) => JsonObject
+  readonly fromStored: (object: JsonObject) => JsonObject
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** JSON paths without brackets (`.spec.replicas`), as a CustomResourceDefinition gives them. */
+export interface ScalePaths {
+  readonly specReplicas: string
+  readonly statusReplicas: string
+  /** A selector in its text form; absent for none. */
+  readonly labelSelector?: string
 }
 
 /** A kind as an object or as `apps/v1.Deployment`. */
@@ -92,6 +154,10 @@ export class ResourceRegistry {
     const resource = this.#byGvk.get(name)
     if (resource === undefined) throw new UnknownKindError({ gvk: name })
     return resource
+  }
+
+  has(gvk: GvkName): boolean {
+    return this.#byGvk.has(gvkName(gvk))
   }
 
   /** In order of registration. */

@@ -7,6 +7,8 @@ export type Route =
   | { readonly type: "version" | "health" | "coreVersions" | "groups" | "unknown" }
   | { readonly type: "group"; readonly group: string }
   | { readonly type: "resources"; readonly group: string; readonly version: string }
+  /** Below `/openapi/v3/`; empty for the index. */
+  | { readonly type: "openapi"; readonly document: string }
   | ResourceRoute
 
 export interface ResourceRoute {
@@ -33,6 +35,8 @@ export const parseRoute = (path: string): Route => {
     case "livez":
     case "readyz":
       return rest.length === 0 ? { type: "health" } : unknown
+    case "openapi":
+      return rest[0] === "v3" ? { type: "openapi", document: rest.slice(1).join("/") } : unknown
     case "api":
       return rest[0] === undefined ? { type: "coreVersions" } : inVersion("", rest[0], rest.slice(1))
     case "apis": {
@@ -76,7 +80,10 @@ const resource = (
 /** A trailing slash counts for nothing; a broken escape makes the path unknown. */
 const decode = (path: string): ReadonlyArray<string> | undefined => {
   try {
-    return path.replace(/\/$/, "").split("/").slice(1).map(decodeURIComponent)
+    const segments = path.split("/")
+    if (segments.length > 1 && segments.at(-1) === "") segments.pop()
+    segments.shift()
+    return path.includes("%") ? segments.map(decodeURIComponent) : segments
   } catch {
     // URIError: such a path names nothing.
     return undefined

@@ -1,10 +1,13 @@
 /**
- * The embedded API server: list and watch over an in-memory store that tests and benchmarks change by plain method
- * calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its recorded answers.
+ * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and benchmarks
+ * also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its answers.
+ *
+ * Two ways in for code of this process. `put` and `delete` set states as they are, unchecked, and never fail for what an
+ * object says; `request` is a client's write, with admission, defaults, validation, field ownership and all refusals.
  *
  * Guaranteed: one revision counter for all kinds; a watch delivers every change after its start in order, each exactly
  * once, as one chunk; all watchers get the same bytes; control calls take effect before they return (what watchers are
- * due has been written to their sockets). Not provided: writes over HTTP, tables, protobuf, metadata-only forms.
+ * due has been written to their sockets). Not provided: what writes/not-implemented.ts lists.
  *
  * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
  */
@@ -13,16 +16,21 @@ import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { systemClock, type Timer } from "../runtime/clock.ts"
 import { ApiServer } from "./api-server.ts"
 import type { ApiServerOptions } from "./api-server-options.ts"
+import { assembleBackend } from "./assembly.ts"
+import type { Backend } from "./backend.ts"
 import { builtinResources } from "./builtin-resources.ts"
 import type { Faults } from "./faults.ts"
 import { compact, type JsonFormat, spaced } from "./json-spacing.ts"
 import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
 import { Ledger, type LedgerMode } from "./ledger.ts"
+import { ClusterLife } from "./lifecycle/cluster-life.ts"
+import { answerLocally, type LocalAnswer, type LocalRequest } from "./local-request.ts"
 import { ObjectStore } from "./object-store.ts"
 import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./past.ts"
+import { type Randomness, systemRandomness } from "./randomness.ts"
 import type { RequestLog } from "./request-log.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "./resources.ts"
-import { StoreBackend } from "./store-backend.ts"
+import { ServedKinds } from "./served-kinds.ts"
 import { bookmarkLine } from "./watch-stream.ts"
 
 export interface SandboxOptions extends ApiServerOptions {
@@ -34,6 +42,14 @@ export interface SandboxOptions extends ApiServerOptions {
   readonly bookmarkInterval?: number
   /** What the ledger keeps. Default `objects`. */
   readonly ledger?: LedgerMode
+  /**
+   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted
+   * namespaces, garbage collection by ownerReferences, the expiry of Events. Default false: nothing changes but what is
+   * asked for, as in an API server by itself.
+   */
+  readonly lifecycle?: boolean
+  /** Where UIDs and generated names come from. Default: the machine's. */
+  readonly random?: Randomness
   /** Revision before the first change. Default 1000, so that there is a past to be restored to. */
   readonly revision?: number | bigint
 }
@@ -59,32 +75,49 @@ export interface Restart {
   restart(options?: RestartOptions): void
 }
 
+interface SandboxParts {
+  readonly kinds: ServedKinds
+  readonly store: ObjectStore
+  readonly server: ApiServer
+  readonly life: ClusterLife | undefined
+  readonly backend: Backend
+  readonly rebuild: () => void
+}
+
 const namespaceKind = "v1.Namespace"
 
 export class Sandbox {
   readonly ledger: Ledger
   readonly faults: Faults & Restart
-  readonly #registry: ResourceRegistry
+  readonly #kinds: ServedKinds
   readonly #store: ObjectStore
   readonly #server: ApiServer
+  readonly #life: ClusterLife | undefined
+  readonly #backend: Backend
+  readonly #rebuild: () => void
   readonly #format: JsonFormat
   readonly #cancelBookmarks: () => void
 
-  private constructor(registry: ResourceRegistry, store: ObjectStore, server: ApiServer, options: SandboxOptions) {
+  private constructor({ kinds, store, server, life, backend, rebuild }: SandboxParts, options: SandboxOptions) {
     this.ledger = store.ledger
     this.faults = Object.assign(server.faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
-    this.#registry = registry
+    this.#kinds = kinds
     this.#store = store
     this.#server = server
+    this.#life = life
+    this.#backend = backend
+    this.#rebuild = rebuild
     this.#format = store.format
     this.#cancelBookmarks = this.#repeatBookmarks(options)
   }
 
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
     const { clock = systemClock, historyLimit = 100_000, ledger = "objects", pretty = false, revision = 1000 } = options
+    const { random = systemRandomness, lifecycle = false } = options
     const format = pretty ? spaced : compact
     const store = new ObjectStore({
       clock,
+      random,
       ledger: new Ledger(ledger),
       format,
       historyLimit,
@@ -93,8 +126,12 @@ export class Sandbox {
     const registry = new ResourceRegistry(builtinResources)
     for (const resource of builtinResources) store.open(resource)
     createNamespaces(store)
-    const server = await ApiServer.listen(new StoreBackend(registry, store), options, format)
-    return new Sandbox(registry, store, server, options)
+    const kinds = new ServedKinds(registry, store, () => server.streams)
+    const { backend, around, rebuild } = assembleBackend(store, kinds, { clock, random, format, lifecycle })
+    const server: ApiServer = await ApiServer.listen(backend, options, format)
+    const { tls } = options
+    const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
+    return new Sandbox({ kinds, store, server, life, backend, rebuild }, options)
   }
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
@@ -146,11 +183,17 @@ export class Sandbox {
     return this.#store.get(gvk, namespace, name)
   }
 
+  /**
+   * Answers a request as over HTTP, admission, defaults, validation and field ownership included, but at once and without
+   * a socket: reads of one object and all writes. Past faults and credentials, and not in the request log.
+   */
+  request(request: LocalRequest): LocalAnswer {
+    return answerLocally(this.#backend, request)
+  }
+
   /** Serves one more kind, `custom` unless said otherwise. Throws KindConflictError. */
   register(resource: Resource): void {
-    const registered = { custom: true, ...resource }
-    this.#registry.add(registered)
-    this.#store.open(registered)
+    this.#kinds.add({ custom: true, ...resource })
   }
 
   /**
@@ -158,11 +201,7 @@ export class Sandbox {
    * watches end properly, its path and its group disappear. Throws UnknownKindError.
    */
   unregister(gvk: GvkName): void {
-    const resource = this.#registry.named(gvk)
-    this.#store.deleteAll(resource)
-    this.#registry.remove(resource)
-    this.#store.close(resource)
-    for (const stream of this.#server.streams) if (stream.resource === resource) stream.end()
+    this.#kinds.remove(this.#kinds.registry.named(gvk))
   }
 
   /** Sends a bookmark to every watch, of one kind or of all, that allows them. */
@@ -185,6 +224,7 @@ export class Sandbox {
 
   async close(): Promise<void> {
     this.#cancelBookmarks()
+    this.#life?.close()
     await this.#server.close()
   }
 
@@ -202,6 +242,8 @@ export class Sandbox {
       if (target > this.#store.revision) this.#store.advanceTo(target)
       else restoreBackup(this.#store, target, survivors, revert)
     }
+    this.#rebuild()
+    this.#life?.rebuild()
     this.faults.dropConnections()
   }
 

@@ -2,8 +2,9 @@
  * Which objects a list or a watch wants, and what a watch must say when an object enters or leaves that set.
  */
 
-import { type Change, type ChangeRecord, restamped, retyped } from "./change.ts"
-import { type FieldSelector, matchesFields } from "./field-selector.ts"
+import { type Change, type ChangeRecord, type ChangeType, encodeLine, restamped, retyped } from "./change.ts"
+import { canChange, type FieldSelector, matchesFields } from "./field-selector.ts"
+import type { Form } from "./forms/form.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import { type LabelSelector, matchesLabels } from "./label-selector.ts"
 
@@ -24,18 +25,33 @@ export const selects = (selection: Selection, change: Change): boolean =>
   matchesLabels(selection.labels, change.labels)
 
 /**
- * The line a watcher with this selection gets for a change, or `undefined` for none. An object whose labels begin to
- * match is ADDED; one whose labels cease to match is DELETED, with its last matching state under the new version.
+ * The line a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or fields
+ * begin to match is ADDED; one that ceases to match is DELETED, with its last matching state under the new version.
+ * `form` is how the client wants the object; absent means as it is stored.
  */
-export const lineFor = (record: ChangeRecord, selection: Selection, format: JsonFormat): Buffer | undefined => {
-  const { change, previous } = record
-  // Namespace and name never change, so only labels can move an object in or out.
-  if (selection.labels.length === 0 || change.type !== "MODIFIED" || previous === undefined) {
-    return selects(selection, change) ? change.line : undefined
-  }
-  const matched = selects(selection, previous)
+export const lineFor = (
+  record: ChangeRecord,
+  selection: Selection,
+  format: JsonFormat,
+  form?: Form,
+): Buffer | undefined => {
+  const type = eventFor(record, selection)
+  if (type === undefined) return undefined
+  const { change, previous = change } = record
+  const left = type === "DELETED" && change.type !== "DELETED"
+  const state = left ? restamped(previous, "DELETED", change.revision, format) : change
+  if (form !== undefined) return encodeLine(type, form.object(state), format).line
+  return state.type === type ? state.line : retyped(state, type, format)
+}
+
+/** What a change means to somebody who sees only what the selection lets through. */
+const eventFor = ({ change, previous }: ChangeRecord, selection: Selection): ChangeType | undefined => {
   const matches = selects(selection, change)
-  if (matched && matches) return change.line
-  if (matches) return retyped(change, "ADDED", format)
-  return matched ? restamped(previous, "DELETED", change.revision, format).line : undefined
+  // Namespace and name never change, so only labels and other fields can move an object in or out.
+  const isFixed = selection.labels.length === 0 && !canChange(selection.fields)
+  if (isFixed || previous === undefined || change.type === "ADDED") return matches ? change.type : undefined
+  const matched = selects(selection, previous)
+  if (change.type === "DELETED") return matched ? "DELETED" : undefined
+  if (matched) return matches ? "MODIFIED" : "DELETED"
+  return matches ? "ADDED" : undefined
 }

@@ -9,16 +9,31 @@ import type { ListRequest, WatchRequest } from "./list-options.ts"
 import type { ListAnswer } from "./list-response.ts"
 import type { ObjectStore } from "./object-store.ts"
 import type { Resource, ResourceRegistry } from "./resources.ts"
+import type { OpenApiDocuments } from "./schema/openapi-document.ts"
 import { pageOf } from "./snapshot.ts"
 import { bookmarkLine, type WatchStream } from "./watch-stream.ts"
+import type { WriteOutcome, WriteRequest } from "./writes/write-request.ts"
+import type { Writer } from "./writes/writer.ts"
 
 export class StoreBackend implements Backend {
   readonly registry: ResourceRegistry
+  readonly documents: OpenApiDocuments
   readonly #store: ObjectStore
+  readonly #writer: Writer
 
-  constructor(registry: ResourceRegistry, store: ObjectStore) {
+  constructor(registry: ResourceRegistry, store: ObjectStore, writer: Writer, documents: OpenApiDocuments) {
+    this.documents = documents
     this.registry = registry
     this.#store = store
+    this.#writer = writer
+  }
+
+  write(request: WriteRequest): WriteOutcome {
+    return this.#writer.handle(request)
+  }
+
+  readSubresource(resource: Resource, namespace: string, name: string, subresource: string): WriteOutcome | undefined {
+    return this.#writer.read(resource, namespace, name, subresource)
   }
 
   get(resource: Resource, namespace: string, name: string): Change | undefined {
@@ -78,7 +93,7 @@ export class StoreBackend implements Backend {
     const states = Array.from(collection.live.values(), ({ change }) => change)
     states.sort((left, right) => (left.revision > right.revision ? -1 : 1))
     for (const change of states) stream.deliverState(change)
-    if (endBookmark) stream.send(bookmarkLine(collection.resource, version, true, this.#store.format))
+    if (endBookmark) stream.bookmark(version, bookmarkLine(stream.resource, version, true, this.#store.format), true)
     stream.startAfter(version)
     return collection.listen((record) => stream.deliver(record))
   }

@@ -9,9 +9,12 @@
  */
 
 import type { ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import type { Clock, Timer } from "../runtime/clock.ts"
-import { type Change, type ChangeRecord, encodeLine, retyped, typeMembers } from "./change.ts"
+import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
 import { type Failure, statusText } from "./failure.ts"
+import type { Form } from "./forms/form.ts"
+import { bookmarkObject } from "./forms/object-form.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import type { Resource } from "./resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "./selection.ts"
@@ -33,6 +36,8 @@ export interface StreamRequest {
   readonly selection: Selection
   readonly allowBookmarks: boolean
   readonly timeoutSeconds?: number
+  /** How the client wants objects; absent means as they are stored. */
+  readonly form?: Form
 }
 
 /** How long the real server lets a reader block it (measured against Kubernetes 1.34.4: about 100 ms). */
@@ -44,8 +49,11 @@ export class WatchStream {
   readonly #selection: Selection
   /** Most streams select by nothing or by namespace; those need no look at labels. */
   readonly #plain: boolean
+  readonly #form: Form | undefined
   readonly #surroundings: StreamSurroundings
   readonly #response: ServerResponse
+  /** HTTP/1.0 knows no chunks. */
+  readonly #isChunked: boolean
   readonly #closers: Array<() => unknown> = []
   /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
   #after = 0n
@@ -61,9 +69,12 @@ export class WatchStream {
     this.resource = request.resource
     this.allowBookmarks = request.allowBookmarks
     this.#selection = request.selection
-    this.#plain = !hasSelectors(request.selection) && request.selection.namespace === undefined
+    this.#form = request.form
+    this.#plain =
+      request.form === undefined && !hasSelectors(request.selection) && request.selection.namespace === undefined
     this.#surroundings = surroundings
     this.#response = response
+    this.#isChunked = response.req.httpVersion === "1.1"
     response.once("close", () => this.#close())
     // A write that meets a dead connection reports here as well; either way the watch is over.
     response.on("error", () => this.#close())
@@ -96,7 +107,11 @@ export class WatchStream {
   /** Sends a change if the client selected it; says whether. */
   deliver(record: ChangeRecord): boolean {
     if (record.change.revision <= this.#after) return false
-    const line = this.#plain ? record.change.line : lineFor(record, this.#selection, this.#surroundings.format)
+    if (this.#plain) {
+      this.send(record.change.line, record.change.chunk)
+      return true
+    }
+    const line = lineFor(record, this.#selection, this.#surroundings.format, this.#form)
     if (line !== undefined) this.send(line)
     return line !== undefined
   }
@@ -104,13 +119,15 @@ export class WatchStream {
   /** Sends a state as a synthetic ADDED event if the client selected it. */
   deliverState(change: Change): void {
     if (!selects(this.#selection, change)) return
-    this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", this.#surroundings.format))
+    const { format } = this.#surroundings
+    if (this.#form !== undefined) this.send(encodeLine("ADDED", this.#form.object(change), format).line)
+    else this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", format))
   }
 
   /** Sends a bookmark if the client allows them and the stream is complete through this version; says whether. */
-  bookmark(version: bigint, line: Buffer): boolean {
+  bookmark(version: bigint, line: Buffer, initialEventsEnd = false): boolean {
     const wanted = this.allowBookmarks && version >= this.#after
-    if (wanted) this.send(line)
+    if (wanted) this.send(this.#form === undefined ? line : this.#formed(this.#form, version, initialEventsEnd))
     return wanted
   }
 
@@ -120,10 +137,10 @@ export class WatchStream {
     this.end()
   }
 
-  /** Sends raw bytes as one chunk. */
-  send(line: Buffer): void {
+  /** Sends raw bytes as one chunk; `chunk` is that chunk, if somebody has made it already. */
+  send(line: Buffer, chunk?: Buffer): void {
     if (this.#closed || this.#ending) return
-    if (this.#held === undefined) this.#write(line)
+    if (this.#held === undefined) this.#write(line, chunk)
     else this.#held.push(line)
   }
 
@@ -152,7 +169,11 @@ export class WatchStream {
     if (this.#ending && !this.#closed) this.#response.end()
   }
 
-  #write(line: Buffer): void {
+  #formed(form: Form, version: bigint, initialEventsEnd: boolean): Buffer {
+    return encodeLine("BOOKMARK", form.bookmark(version, initialEventsEnd), this.#surroundings.format).line
+  }
+
+  #write(line: Buffer, chunk?: Buffer): void {
     const cut = this.#surroundings.takeTruncation(this.resource.plural)
     if (cut !== undefined) {
       this.#ending = true
@@ -160,8 +181,10 @@ export class WatchStream {
       this.#response.write(line.subarray(0, cut), () => this.destroy())
       return
     }
-    this.#gather()
-    this.#response.write(line)
+    const socket = this.#gather()
+    // Past the response, which would frame the same bytes anew for every watcher.
+    if (chunk !== undefined && socket !== null && this.#isChunked) socket.write(chunk)
+    else this.#response.write(line)
     if (this.#liveBytes === undefined) return
     this.#liveBytes += line.length
     this.#watchBacklog()
@@ -171,11 +194,12 @@ export class WatchStream {
    * Gathers the writes of one turn of the event loop into one system call. Node would do the same, but would also merge
    * them into one chunk; it leaves the chunks alone when the socket is corked by somebody else.
    */
-  #gather(): void {
+  #gather(): Socket | null {
     const { socket } = this.#response
-    if (socket === null || socket.writableCorked > 0) return
+    if (socket === null || socket.writableCorked > 0) return socket
     socket.cork()
-    process.nextTick(() => socket.uncork())
+    setImmediate(() => socket.uncork())
+    return socket
   }
 
   #watchBacklog(): void {
@@ -212,11 +236,4 @@ export const bookmarkLine = (
   version: bigint,
   initialEventsEnd: boolean,
   format: JsonFormat,
-): Buffer => {
-  const annotations = initialEventsEnd ? '"annotations":{"k8s.io/initial-events-end":"true"}' : ""
-  const resourceVersion = `"resourceVersion":"${version}"`
-  const members = resource.custom === true ? [annotations, resourceVersion] : [resourceVersion, annotations]
-  const metadata = `"metadata":{${members.filter((member) => member !== "").join(",")}}`
-  const zeroValue = resource.zeroValue === undefined ? "" : `,${resource.zeroValue}`
-  return encodeLine("BOOKMARK", `{${typeMembers(resource)},${metadata}${zeroValue}}`, format).line
-}
+): Buffer => encodeLine("BOOKMARK", bookmarkObject(resource, version, initialEventsEnd), format).line

@@ -63,8 +63,8 @@ describe("an answer that says no is the real server's, word for word", () => {
     expect(answer.text).toBe(`${recorded.text.trimEnd()}\n`.replace("250 (498)", "301 (308)"))
   })
 
-  test("a write is refused with 405", async () => {
-    const answer = await ask("/api/v1/namespaces/default/configmaps", "POST")
+  test("a method that the path does not take is refused with 405", async () => {
+    const answer = await ask("/api/v1/namespaces/default/configmaps", "PUT")
     expect(answer.status).toBe(405)
     expect(JSON.parse(answer.text)).toEqual({
       kind: "Status",

@@ -26,7 +26,7 @@ test("says of every request what was asked, by whom, and how it was answered", a
     "GET get pods a x  404",
     "GET list deployments b  limit=5&continue= 200",
     "GET discovery discovery    200",
-    "DELETE delete pods    405",
+    "DELETE deletecollection pods    405",
     "GET watch pods   watch=true&resourceVersion=1002 200",
   ])
   expect(entries[0]).toMatchObject({ userAgent: "kubereel/0.1.0", path: "/api/v1/namespaces/a/pods/x" })

@@ -1,0 +1,53 @@
+/** The parts of a writable API server, put together over a store. */
+
+import type { Clock } from "../runtime/clock.ts"
+import type { JsonFormat } from "./json-spacing.ts"
+import { CustomKinds } from "./lifecycle/custom-kinds.ts"
+import type { ObjectStore } from "./object-store.ts"
+import type { Randomness } from "./randomness.ts"
+import { rulesOf } from "./rules/index.ts"
+import { SchemaCatalogue } from "./schema/catalogue.ts"
+import { OpenApiDocuments } from "./schema/openapi-document.ts"
+import type { ServedKinds } from "./served-kinds.ts"
+import { StoreBackend } from "./store-backend.ts"
+import { Admission } from "./writes/admission.ts"
+import type { WriteSurroundings } from "./writes/surroundings.ts"
+import { WritableKinds } from "./writes/writable-kinds.ts"
+import { Writer } from "./writes/writer.ts"
+
+export interface AssemblyOptions {
+  readonly clock: Clock
+  readonly random: Randomness
+  readonly format: JsonFormat
+  readonly lifecycle: boolean
+}
+
+export interface Assembly {
+  readonly backend: StoreBackend
+  readonly around: WriteSurroundings
+  /** To be called when the store has got another past. */
+  readonly rebuild: () => void
+}
+
+export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options: AssemblyOptions): Assembly => {
+  const { clock, random, format, lifecycle } = options
+  const { registry } = kinds
+  const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
+  const documents = new OpenApiDocuments()
+  const admission = new Admission(store, registry, random, lifecycle)
+  const around: WriteSurroundings = {
+    store,
+    registry,
+    clock,
+    random,
+    format,
+    admission,
+    kindOf: (resource) => writable.of(resource),
+  }
+  store.observe(({ resource }, { change, previous }) => {
+    if (previous !== undefined) admission.release(resource, previous, change.type === "DELETED" ? undefined : change)
+  })
+  const customKinds = new CustomKinds({ around, kinds, writable, documents })
+  const backend = new StoreBackend(registry, store, new Writer(around), documents)
+  return { backend, around, rebuild: () => customKinds.rebuild() }
+}

@@ -1,0 +1,44 @@
+/** The controllers that a cluster needs for its API server's own kinds, started and stopped together. */
+
+import type { KubernetesObject } from "../kubernetes-object.ts"
+import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { EventExpiry } from "./event-expiry.ts"
+import { GarbageCollector } from "./garbage-collector.ts"
+import { NamespaceController } from "./namespaces.ts"
+
+const namespaceKind = "v1.Namespace"
+
+/** Those that a real cluster has from its start, besides the two that every sandbox has. */
+const systemNamespaces = ["kube-node-lease", "kube-public"]
+
+const namespace = (name: string): KubernetesObject => ({
+  metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
+  spec: { finalizers: ["kubernetes"] },
+  status: { phase: "Active" },
+})
+
+export class ClusterLife {
+  readonly #namespaces: NamespaceController
+  readonly #garbage: GarbageCollector
+  readonly #events: EventExpiry
+
+  /** `certificate` is the PEM that every namespace is told in `kube-root-ca.crt`. */
+  constructor(around: WriteSurroundings, certificate: string) {
+    for (const name of systemNamespaces)
+      if (around.store.get(namespaceKind, "", name) === undefined) around.store.put(namespaceKind, namespace(name))
+    this.#namespaces = new NamespaceController(around, certificate)
+    this.#garbage = new GarbageCollector(around)
+    this.#events = new EventExpiry(around)
+  }
+
+  /** The store has another past. */
+  rebuild(): void {
+    this.#garbage.rebuild()
+  }
+
+  close(): void {
+    this.#namespaces.close()
+    this.#garbage.close()
+    this.#events.close()
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Garbage collection by ownerReferences, after the real controller: an object whose owners are all gone goes too; one that
+ * is deleted in the foreground waits for the dependents that block it; one that is deleted as an orphanage lets its
+ * dependents go first. References to kinds that nobody serves are left alone.
+ *
+ * Under load: one look at an object costs one parse of it, and happens only for objects with owners, or with dependents
+ * when they go.
+ */
+
+import type { GroupVersionKind } from "../../kube/gvk.ts"
+import { type Change, type ChangeRecord, keyOf, type Owner } from "../change.ts"
+import type { Collection, LiveObject } from "../collection.ts"
+import { items, text, texts } from "../rules/fields.ts"
+import type { MutableObject } from "../rules/kind-rules.ts"
+import { stateOf } from "../writes/answer.ts"
+import { deleteObject } from "../writes/delete.ts"
+import { noDeleteOptions, type Propagation } from "../writes/delete-options.ts"
+import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { Dependents, type Reference } from "./dependents.ts"
+import { WorkQueue } from "./work-queue.ts"
+
+const foreground = "foregroundDeletion"
+const orphan = "orphan"
+
+export class GarbageCollector {
+  readonly #around: WriteSurroundings
+  readonly #dependents = new Dependents()
+  readonly #queue: WorkQueue
+
+  constructor(around: WriteSurroundings) {
+    this.#around = around
+    this.#queue = new WorkQueue(around.clock, (key) => this.#work(key))
+    this.rebuild()
+    around.store.observe((collection, record) => this.#observe(collection, record))
+  }
+
+  close(): void {
+    this.#queue.close()
+  }
+
+  /** The store has another past: who owns whom is found out anew, and everything with owners is looked at. */
+  rebuild(): void {
+    this.#dependents.clear()
+    for (const collection of this.#around.store.collections())
+      for (const { change } of collection.live.values()) {
+        if (this.#dependents.set(collection.name, change)) this.#enqueue(collection.name, change)
+      }
+  }
+
+  #observe(collection: Collection, { change, previous }: ChangeRecord): void {
+    const gone = change.type === "DELETED"
+    const owned = gone ? this.#dependents.remove(previous ?? change) : this.#dependents.set(collection.name, change)
+    if (gone) for (const dependent of this.#dependents.of(change.uid)) this.#queue.add(keyOfReference(dependent))
+    // An owner that waits for its dependents looks again when one of them goes.
+    if (gone) for (const owner of change.owners ?? []) this.#enqueueOwner(owner, change.namespace)
+    if (!gone && (owned || change.terminating === true)) this.#enqueue(collection.name, change)
+  }
+
+  #enqueue(gvk: string, { namespace, name }: Change): void {
+    this.#queue.add(keyOfReference({ gvk, namespace, name }))
+  }
+
+  #enqueueOwner(owner: Owner, namespace: string): void {
+    const found = this.#find(owner, namespace)
+    if (typeof found === "object" && found.live.change.terminating === true) {
+      this.#enqueue(found.collection.name, found.live.change)
+    }
+  }
+
+  #work(key: string): void {
+    const { gvk, namespace, name } = referenceOf(key)
+    const { store, registry } = this.#around
+    if (!registry.has(gvk)) return
+    const collection = store.collection(gvk)
+    const live = collection.live.get(keyOf(namespace, name))
+    if (live === undefined) return
+    if (live.change.terminating === true) this.#finish(collection, live)
+    else if ((live.change.owners?.length ?? 0) > 0) this.#collect(collection, live)
+  }
+
+  /** A deletion that waits for what shall become of the dependents. */
+  #finish(collection: Collection, live: LiveObject): void {
+    const before = stateOf(live.change)
+    const finalizers = texts(before.metadata, "finalizers")
+    if (finalizers.includes(orphan)) {
+      for (const dependent of this.#dependents.of(live.change.uid)) this.#disown(dependent, new Set([live.change.uid]))
+      this.#removeFinalizer(collection, live, before, orphan)
+    } else if (finalizers.includes(foreground)) {
+      let blocked = false
+      for (const reference of this.#dependents.of(live.change.uid)) {
+        const dependent = this.#liveOf(reference)
+        if (dependent === undefined) continue
+        const owner = dependent.live.change.owners?.find(({ uid }) => uid === live.change.uid)
+        if (dependent.live.change.terminating !== true) this.#collect(dependent.collection, dependent.live)
+        blocked ||= owner?.blockOwnerDeletion === true && this.#liveOf(reference) !== undefined
+      }
+      if (!blocked) this.#removeFinalizer(collection, live, before, foreground)
+    }
+  }
+
+  /** Deletes what nobody owns any more, and drops references to owners that are gone. */
+  #collect(collection: Collection, live: LiveObject): void {
+    const { change } = live
+    const lost = new Set<string>()
+    let solid = 0
+    let waiting = false
+    for (const owner of change.owners ?? []) {
+      const found = this.#find(owner, change.namespace)
+      if (found === "absent") lost.add(owner.uid)
+      else if (typeof found === "object" && isForeground(found.live)) {
+        waiting = true
+        lost.add(owner.uid)
+      } else solid++
+    }
+    if (lost.size === 0) return
+    if (solid > 0) this.#disown({ gvk: collection.name, namespace: change.namespace, name: change.name }, lost)
+    else this.#delete(collection, live, waiting && this.#dependents.of(change.uid).length > 0)
+  }
+
+  #delete(collection: Collection, live: LiveObject, inForeground: boolean): void {
+    const finalizers = texts(stateOf(live.change).metadata, "finalizers")
+    let propagation: Propagation = inForeground ? "Foreground" : "Background"
+    if (finalizers.includes(orphan)) propagation = "Orphan"
+    else if (finalizers.includes(foreground)) propagation = "Foreground"
+    deleteObject(this.#around, this.#around.kindOf(collection.resource), live, { ...noDeleteOptions, propagation })
+  }
+
+  /** Takes the owners out of an object's references. */
+  #disown(reference: Reference, owners: ReadonlySet<string>): void {
+    const found = this.#liveOf(reference)
+    if (found === undefined) return
+    const before = stateOf(found.live.change)
+    const ownerReferences = items(before.metadata, "ownerReferences").filter((owner) => !owners.has(text(owner, "uid")))
+    const after: MutableObject = { ...before, metadata: { ...before.metadata, ownerReferences } }
+    this.#around.store.write(found.collection, after, found.live, before)
+  }
+
+  #removeFinalizer(collection: Collection, live: LiveObject, before: MutableObject, finalizer: string): void {
+    const finalizers = texts(before.metadata, "finalizers").filter((name) => name !== finalizer)
+    const after: MutableObject = { ...before, metadata: { ...before.metadata, finalizers } }
+    const grace = before.metadata.deletionGracePeriodSeconds ?? 0
+    if (finalizers.length === 0 && grace === 0) this.#around.store.remove(collection, live, after)
+    else this.#around.store.write(collection, after, live, before)
+  }
+
+  #liveOf({ gvk, namespace, name }: Reference): { collection: Collection; live: LiveObject } | undefined {
+    if (!this.#around.registry.has(gvk)) return undefined
+    const collection = this.#around.store.collection(gvk)
+    const live = collection.live.get(keyOf(namespace, name))
+    return live === undefined ? undefined : { collection, live }
+  }
+
+  /** `unknown`: of a kind that is not served, or out of reach; nothing is concluded from it. */
+  #find(owner: Owner, namespace: string): { collection: Collection; live: LiveObject } | "absent" | "unknown" {
+    const { registry, store } = this.#around
+    const gvk = gvkOf(owner)
+    if (!registry.has(gvk)) return "unknown"
+    const { namespaced } = registry.named(gvk)
+    if (namespaced && namespace === "") return "unknown"
+    const collection = store.collection(gvk)
+    const live = collection.live.get(keyOf(namespaced ? namespace : "", owner.name))
+    return live?.change.uid === owner.uid ? { collection, live } : "absent"
+  }
+}
+
+const isForeground = ({ change }: LiveObject): boolean =>
+  change.terminating === true && texts(stateOf(change).metadata, "finalizers").includes(foreground)
+
+const gvkOf = ({ apiVersion, kind }: Owner): GroupVersionKind => {
+  const slash = apiVersion.indexOf("/")
+  return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1), kind }
+}
+
+const keyOfReference = ({ gvk, namespace, name }: Reference): string => `${gvk}\n${namespace}\n${name}`
+
+const referenceOf = (key: string): Reference => {
+  const [gvk = "", namespace = "", name = ""] = key.split("\n")
+  return { gvk, namespace, name }
+}

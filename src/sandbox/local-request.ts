@@ -1,0 +1,92 @@
+/**
+ * Requests from inside the process: the same answers as over HTTP, without a socket and at once. No credentials, no faults,
+ * no entry in the request log; reads of one object and writes only.
+ */
+
+import type { Backend } from "./backend.ts"
+import { objectBytes } from "./change.ts"
+import { missingIn } from "./discovery.ts"
+import { type Failure, methodNotAllowed, objectNotFound, pageNotFound, statusText, unknownResource } from "./failure.ts"
+import type { Resource } from "./resources.ts"
+import { parseRoute, type ResourceRoute } from "./router.ts"
+import { mediaType, writeVerbOf } from "./writes/receive-write.ts"
+import { isServedBelow } from "./writes/subresources.ts"
+import type { WriteOutcome } from "./writes/write-request.ts"
+
+export interface LocalRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** With its query: `/api/v1/namespaces/default/pods?dryRun=All`. */
+  readonly path: string
+  /** Text as it is; anything else becomes JSON. Default: no body. */
+  readonly body?: unknown
+  /** Default `application/json`, for a PATCH `application/merge-patch+json`. */
+  readonly contentType?: string
+  /** Names the field manager. Default `sandbox`. */
+  readonly userAgent?: string
+}
+
+export interface LocalAnswer {
+  readonly status: number
+  /** JSON: the object, or a Status. */
+  readonly text: string
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** Never throws for what a client may do wrong. */
+export const answerLocally = (backend: Backend, request: LocalRequest): LocalAnswer => {
+  const mark = request.path.indexOf("?")
+  const path = mark < 0 ? request.path : request.path.slice(0, mark)
+  const query = new URLSearchParams(mark < 0 ? "" : request.path.slice(mark + 1))
+  const route = parseRoute(path)
+  if (route.type !== "resource") return shown(pageNotFound)
+  const resource = backend.registry.at(route.group, route.version, route.plural)
+  if (resource === undefined) return shown(missingIn(backend.registry, route.group))
+  if (route.subresource !== undefined && !isServedBelow(resource, route.subresource)) return shown(unknownResource)
+  return shown(
+    request.method === "GET" ? read(backend, resource, route) : write(backend, resource, route, query, request),
+  )
+}
+
+const read = (backend: Backend, resource: Resource, route: ResourceRoute): WriteOutcome => {
+  const { name, namespace = "", subresource } = route
+  if (name === undefined) return methodNotAllowed
+  if (subresource !== undefined && subresource !== "status") {
+    return backend.readSubresource?.(resource, namespace, name, subresource) ?? unknownResource
+  }
+  const change = backend.get(resource, namespace, name)
+  if (change === undefined) return objectNotFound(resource, name)
+  return { type: "written", status: 200, json: objectBytes(change), warnings: [] }
+}
+
+const write = (
+  backend: Backend,
+  resource: Resource,
+  route: ResourceRoute,
+  query: URLSearchParams,
+  { method, body, contentType, userAgent = "sandbox" }: LocalRequest,
+): WriteOutcome => {
+  const verb = writeVerbOf(method, route, resource)
+  if (verb === undefined || backend.write === undefined) return methodNotAllowed
+  const usual = method === "PATCH" ? "application/merge-patch+json" : "application/json"
+  return backend.write({
+    verb,
+    resource,
+    namespace: route.namespace ?? "",
+    name: route.name ?? "",
+    subresource: route.subresource ?? "",
+    query,
+    contentType: mediaType(contentType ?? usual),
+    userAgent,
+    body: body === undefined ? nothing : Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+  })
+}
+
+const nothing = Buffer.alloc(0)
+
+const shown = (outcome: WriteOutcome | Failure): LocalAnswer => {
+  const { warnings = [] } = outcome
+  if (outcome.type === "failure") {
+    return { status: outcome.code, text: outcome.plainText === true ? outcome.message : statusText(outcome), warnings }
+  }
+  return { status: outcome.status, text: outcome.json.toString(), warnings }
+}

@@ -1,0 +1,72 @@
+/**
+ * JSON values as `JSON.parse` makes them, read and built so that no key is special: `__proto__`, `constructor` and the
+ * like are members like any other. Reading with `object[key]` finds inherited things for a key that is not there,
+ * writing with `object.__proto__ = …` changes the prototype; both are avoided here.
+ */
+
+export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
+
+export interface JsonObject {
+  readonly [key: string]: JsonValue
+}
+
+/** An object under construction. */
+export interface JsonObjectDraft {
+  [key: string]: JsonValue
+}
+
+export const isJsonArray = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)
+
+export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The object's own member; never an inherited one. */
+export const memberOf = (object: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
+
+export const setMember = (object: JsonObjectDraft, key: string, value: JsonValue): void => {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  } else {
+    object[key] = value
+  }
+}
+
+/** A copy of one level; spreading defines members instead of setting them, so every key is safe. */
+export const draftOf = (object: JsonObject): JsonObjectDraft => ({ ...object })
+
+/** The object with one member set, or without it for `undefined`. */
+export const withMember = (object: JsonObject, key: string, value: JsonValue | undefined): JsonObject => {
+  const draft = draftOf(object)
+  if (value === undefined) delete draft[key]
+  else setMember(draft, key, value)
+  return draft
+}
+
+export const isEmptyObject = (object: object): boolean => {
+  for (const _ in object) return false
+  return true
+}
+
+/** Same value; the order of an object's keys does not count. */
+export const isEqualJson = (left: JsonValue | undefined, right: JsonValue | undefined): boolean => {
+  if (left === right) return true
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false
+  if (Array.isArray(left)) {
+    if (!Array.isArray(right) || left.length !== right.length) return false
+    for (let index = 0; index < left.length; index++) if (!isEqualJson(left[index], right[index])) return false
+    return true
+  }
+  if (Array.isArray(right)) return false
+  const leftObject = left as JsonObject
+  const rightObject = right as JsonObject
+  let count = 0
+  for (const key in leftObject) {
+    count++
+    const other = rightObject[key]
+    if (other === undefined || !isEqualJson(leftObject[key], other)) return false
+    if (key in Object.prototype && !Object.hasOwn(rightObject, key)) return false
+  }
+  for (const _ in rightObject) count--
+  return count === 0
+}

@@ -1,0 +1,105 @@
+/**
+ * Why a patch was refused, with the code, the reason and the words of Kubernetes 1.34.4 (every message was compared
+ * with a running server's answer), so that the REST layer only has to wrap it in a `Status`.
+ *
+ * The real server answers some mistakes of clients with a 500 that has no reason (a missing merge key, a field that is
+ * not in the schema, a duplicate in a set): an error in its own code that no one classified. So does this.
+ */
+
+import * as Schema from "effect/Schema"
+
+/** 400: not a patch of its kind at all. */
+export class MalformedPatchError extends Schema.TaggedError<MalformedPatchError>()("MalformedPatchError", {
+  problem: Schema.String,
+}) {
+  get code(): 400 {
+    return 400
+  }
+  get reason(): "BadRequest" {
+    return "BadRequest"
+  }
+  override get message(): string {
+    return this.problem
+  }
+}
+
+/** 413: more operations in a JSON patch than the server takes. */
+export class PatchTooLargeError extends Schema.TaggedError<PatchTooLargeError>()("PatchTooLargeError", {
+  operations: Schema.Number,
+  limit: Schema.Number,
+}) {
+  get code(): 413 {
+    return 413
+  }
+  get reason(): "RequestEntityTooLarge" {
+    return "RequestEntityTooLarge"
+  }
+  override get message(): string {
+    return (
+      "Request entity too large: The allowed maximum operations in a JSON patch is " +
+      `${this.limit}, got ${this.operations}`
+    )
+  }
+}
+
+/** 422: a patch that does not fit the object. The server never tells what was wrong; `problem` does, for logs. */
+export class InapplicablePatchError extends Schema.TaggedError<InapplicablePatchError>()("InapplicablePatchError", {
+  problem: Schema.String,
+}) {
+  get code(): 422 {
+    return 422
+  }
+  get reason(): "Invalid" {
+    return "Invalid"
+  }
+  override get message(): string {
+    return "the server rejected our request due to an error in our request"
+  }
+}
+
+/** 500 without a reason: what the real server's patch code did not classify. */
+export class UnclassifiedPatchError extends Schema.TaggedError<UnclassifiedPatchError>()("UnclassifiedPatchError", {
+  problem: Schema.String,
+}) {
+  get code(): 500 {
+    return 500
+  }
+  get reason(): undefined {
+    return undefined
+  }
+  override get message(): string {
+    return this.problem
+  }
+}
+
+/** One entry of `details.causes` of a 409. */
+export const ConflictCause = Schema.Struct({
+  reason: Schema.Literal("FieldManagerConflict"),
+  message: Schema.String,
+  field: Schema.String,
+})
+export type ConflictCause = typeof ConflictCause.Type
+
+/** 409: other managers own fields that the applied configuration gives another value. */
+export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyConflict", {
+  conflictCauses: Schema.Array(ConflictCause),
+  text: Schema.String,
+}) {
+  get code(): 409 {
+    return 409
+  }
+  get reason(): "Conflict" {
+    return "Conflict"
+  }
+  override get message(): string {
+    return this.text
+  }
+}
+
+/** All that the functions of this folder throw (a conflict is an answer of `applyServerSide` and thrown by nobody). */
+export type PatchFailure =
+  | MalformedPatchError
+  | PatchTooLargeError
+  | InapplicablePatchError
+  | UnclassifiedPatchError
+  | ApplyConflict

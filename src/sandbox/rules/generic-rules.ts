@@ -1,0 +1,110 @@
+/** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
+
+import { compiled } from "./default-table.ts"
+import type { Errors } from "./field-error.ts"
+import { child, isAbsent, isSame } from "./fields.ts"
+import type { Kind } from "./kind.ts"
+import type { Fields, KindRules, MutableObject } from "./kind-rules.ts"
+import { subdomainComplaints } from "./names.ts"
+import { checkCommonUpdate, checkFinalizersKnown, checkMetadata, checkMetadataUpdate } from "./object-metadata.ts"
+
+export interface GenericOptions {
+  readonly namespaced: boolean
+  /** Objects of a CustomResourceDefinition: looser with finalizers, stricter with status writes. */
+  readonly custom: boolean
+}
+
+export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): KindRules => {
+  const fill = compiled(kind.defaults ?? {})
+  const format = kind.name ?? subdomainComplaints
+
+  return {
+    setDefaults: fill,
+
+    prepareForCreate(object) {
+      const { metadata } = object
+      // What a client says of the server's own fields counts for nothing.
+      delete metadata.deletionTimestamp
+      delete metadata.deletionGracePeriodSeconds
+      if (kind.newStatus !== undefined) object.status = kind.newStatus(object)
+      if (kind.generation === undefined) delete metadata.generation
+      else metadata.generation = 1
+      kind.prepareCreate?.(object)
+    },
+
+    prepareForUpdate(object, old, subresource) {
+      keepSystemMetadata(object.metadata, old.metadata)
+      if (subresource === "status") {
+        keepAllButStatus(object, old)
+        for (const key of kind.statusKeeps ?? []) keep(object.metadata, old.metadata, key)
+        kind.prepareStatus?.(object, old)
+        return
+      }
+      if (kind.newStatus !== undefined || kind.keepsStatus === true) keep(object, old, "status")
+      kind.prepareUpdate?.(object, old)
+      if (kind.generation?.some((path) => differs(object, old, path)) === true)
+        object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
+    },
+
+    validate(object) {
+      const errors: Errors = []
+      checkMetadata(object.metadata, namespaced, format, errors)
+      if (!custom) checkFinalizersKnown(object.metadata, errors)
+      kind.check?.(object, errors)
+      kind.checkNew?.(object, errors)
+      return errors
+    },
+
+    validateUpdate(object, old, subresource) {
+      const errors: Errors = []
+      checkCommonUpdate(object.metadata, old.metadata, namespaced, errors)
+      if (kind.checkUpdate !== undefined && subresource !== "status") {
+        kind.checkUpdate(object, old, errors)
+        return errors
+      }
+      checkMetadataUpdate(object.metadata, old.metadata, errors)
+      if (!custom) checkFinalizersKnown(object.metadata, errors)
+      if (subresource === "status") {
+        kind.checkStatus?.(object, old, errors)
+        return errors
+      }
+      if (kind.repeatsMetadata === true) {
+        checkMetadata(object.metadata, namespaced, format, errors)
+        checkFinalizersKnown(object.metadata, errors)
+      }
+      kind.check?.(object, errors)
+      kind.checkChange?.(object, old, errors)
+      return errors
+    },
+  }
+}
+
+const keep = (object: Fields, old: Fields, key: string): void => {
+  if (isAbsent(old[key])) delete object[key]
+  else object[key] = old[key]
+}
+
+/** A uid that the client did send stays, so that a wrong one is noticed. */
+const keepSystemMetadata = (metadata: Fields, old: Fields): void => {
+  keep(metadata, old, "generation")
+  keep(metadata, old, "creationTimestamp")
+  if (isAbsent(metadata.uid) || metadata.uid === "") keep(metadata, old, "uid")
+  keep(metadata, old, "deletionTimestamp")
+  keep(metadata, old, "deletionGracePeriodSeconds")
+}
+
+const envelope = new Set(["apiVersion", "kind", "metadata", "status"])
+
+const keepAllButStatus = (object: MutableObject, old: MutableObject): void => {
+  for (const key of Object.keys(object)) if (!envelope.has(key)) delete object[key]
+  for (const key of Object.keys(old)) if (!envelope.has(key)) object[key] = old[key]
+}
+
+const differs = (object: Fields, old: Fields, path: string): boolean => {
+  if (path === "*")
+    return [...Object.keys(object), ...Object.keys(old)].some((key) => !envelope.has(key) && differs(object, old, key))
+  const dot = path.indexOf(".")
+  if (dot === -1) return !isSame(object[path], old[path])
+  const [parent, key] = [path.slice(0, dot), path.slice(dot + 1)]
+  return !isSame(child(object, parent)?.[key], child(old, parent)?.[key])
+}

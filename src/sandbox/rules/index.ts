@@ -1,0 +1,59 @@
+/** The behaviour of every kind the sandbox serves: {@link rulesOf} for built-in and custom ones. */
+
+import type { Resource } from "../resources.ts"
+import { rulesFrom } from "./generic-rules.ts"
+import type { Kind } from "./kind.ts"
+import type { KindRules } from "./kind-rules.ts"
+import { kinds } from "./kinds.ts"
+
+export { type AdmissionSurroundings, admitCreate } from "./admission.ts"
+export { invalidObject } from "./invalid-object.ts"
+export type {
+  FieldError,
+  FieldErrorType,
+  Fields,
+  KindRules,
+  MutableObject,
+  Subresource,
+} from "./kind-rules.ts"
+export { allocateService, type Pool, releaseService, type ServicePools } from "./service-allocation.ts"
+
+/** Of a kind that a CustomResourceDefinition makes. Whatever is not metadata or, if it has that endpoint, status, counts. */
+const customKind = (resource: Resource): Kind =>
+  resource.subresources?.includes("status") === true
+    ? {
+        generation: ["*"],
+        keepsStatus: true,
+        prepareCreate: (object) => {
+          delete object.status
+        },
+        statusKeeps: ["labels", "annotations", "finalizers", "ownerReferences"],
+        unconditionalUpdate: false,
+      }
+    : { generation: ["*", "status"], unconditionalUpdate: false }
+
+const kindOf = (resource: Resource): Kind => {
+  if (resource.custom === true) return customKind(resource)
+  const { group, version, kind } = resource.gvk
+  return kinds.get(`${group}/${kind}`) ?? kinds.get(`${group}/${version}/${kind}`) ?? {}
+}
+
+const made = new WeakMap<Resource, KindRules>()
+
+/** Kinds without rules of their own get what holds for all. The same resource gives the same rules. */
+export const rulesOf = (resource: Resource): KindRules => {
+  const known = made.get(resource)
+  if (known !== undefined) return known
+  const rules = rulesFrom(kindOf(resource), {
+    namespaced: resource.namespaced,
+    custom: resource.custom === true,
+  })
+  made.set(resource, rules)
+  return rules
+}
+
+/**
+ * Whether an update may leave `metadata.resourceVersion` out and overwrite whatever is there. Where it may not, the
+ * answer is a 422: `metadata.resourceVersion: Invalid value: 0: must be specified for an update`.
+ */
+export const allowsUnconditionalUpdate = (resource: Resource): boolean => kindOf(resource).unconditionalUpdate !== false

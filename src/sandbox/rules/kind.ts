@@ -1,0 +1,46 @@
+/**
+ * How one kind differs from the others, as data and small functions; generic-rules.ts turns it into {@link KindRules}.
+ * All members are optional: a kind without any gets what every object gets.
+ */
+
+import type { DefaultTable } from "./default-table.ts"
+import type { Errors } from "./field-error.ts"
+import type { Fields, MutableObject } from "./kind-rules.ts"
+import type { NameFormat } from "./object-metadata.ts"
+
+/** Adds what is wrong with an object. */
+export type Check = (object: MutableObject, errors: Errors) => void
+
+/** Adds what is wrong with a change. */
+export type CheckChange = (object: MutableObject, old: MutableObject, errors: Errors) => void
+
+export interface Kind {
+  /** What names must be. Default: a DNS-1123 subdomain. */
+  readonly name?: NameFormat
+  readonly defaults?: DefaultTable
+  /**
+   * The status that a created object starts with; the client's is dropped, and plain updates keep the old one. Absent:
+   * the kind has no status, or takes it as any other member.
+   */
+  readonly newStatus?: (object: MutableObject) => Fields
+  /** A plain update keeps the old status although a create takes the client's (Nodes). */
+  readonly keepsStatus?: boolean
+  /** Members whose change counts as a new generation; absent for kinds that have none. `metadata.x` is allowed. */
+  readonly generation?: ReadonlyArray<string>
+  /** Members of `metadata` that a write to the status cannot change. */
+  readonly statusKeeps?: ReadonlyArray<string>
+  readonly prepareCreate?: (object: MutableObject) => void
+  readonly prepareUpdate?: (object: MutableObject, old: MutableObject) => void
+  readonly prepareStatus?: (object: MutableObject, old: MutableObject) => void
+  /** Of creates and plain updates. */
+  readonly check?: Check
+  readonly checkNew?: Check
+  readonly checkChange?: CheckChange
+  /** All of an update's checks, where the server has an order of its own; in place of the other members. */
+  readonly checkUpdate?: CheckChange
+  readonly checkStatus?: CheckChange
+  /** The server looks at the metadata a second time when it validates an update of this kind. */
+  readonly repeatsMetadata?: boolean
+  /** Whether an update may leave the resourceVersion out. Default true. */
+  readonly unconditionalUpdate?: boolean
+}

@@ -1,0 +1,158 @@
+/** Which rules belong to which kind. */
+
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./access-rules.ts"
+import {
+  autoscalerKind,
+  leaseKind,
+  oldAutoscalerKind,
+  podDisruptionBudgetKind,
+  priorityClassKind,
+} from "./control-rules.ts"
+import { configMapKind, namespaceKind, nodeKind, secretKind } from "./core-rules.ts"
+import { definitionKind } from "./definition-rules.ts"
+import { endpointsKind } from "./endpoints-rules.ts"
+import { eventKind, newEventKind } from "./event-rules.ts"
+import { immutable, invalid } from "./field-error.ts"
+import { child, ensured, isSame, number } from "./fields.ts"
+import { cronJobKind, jobKind } from "./job-rules.ts"
+import type { Kind } from "./kind.ts"
+import type { MutableObject } from "./kind-rules.ts"
+import { limitRangeKind, resourceQuotaKind } from "./limit-rules.ts"
+import { labelComplaints } from "./names.ts"
+import { podKind } from "./pod-rules.ts"
+import { serviceKind } from "./service-rules.ts"
+import {
+  csiDriverKind,
+  csiNodeKind,
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  storageClassKind,
+  volumeAttachmentKind,
+} from "./storage-rules.ts"
+import {
+  controllerRevision,
+  daemonSet,
+  deployment,
+  replicaSet,
+  replicationController,
+  statefulSet,
+} from "./workload-defaults.ts"
+import * as status from "./workload-status.ts"
+import * as workload from "./workload-validation.ts"
+
+const deploymentKind: Kind = {
+  defaults: deployment,
+  newStatus: () => ({}),
+  // Annotations are copied to the ReplicaSets, so their change is a new generation as well.
+  generation: ["spec", "metadata.annotations"],
+  statusKeeps: ["labels"],
+  check: workload.checkDeployment,
+  checkChange: workload.checkSelectorKept,
+  checkStatus: status.checkDeploymentStatus,
+}
+
+const replicaSetKind: Kind = {
+  defaults: replicaSet,
+  newStatus: () => ({ replicas: 0 }),
+  generation: ["spec"],
+  check: workload.checkReplicaSet,
+  checkChange: workload.checkSelectorKept,
+  checkStatus: status.checkReplicaSetStatus,
+}
+
+const statefulSetKind: Kind = {
+  name: labelComplaints,
+  defaults: statefulSet,
+  newStatus: () => ({ replicas: 0, availableReplicas: 0 }),
+  generation: ["spec"],
+  check: workload.checkStatefulSet,
+  checkChange: workload.checkStatefulSetChange,
+  checkStatus: status.checkStatefulSetStatus,
+}
+
+const templateGeneration = "deprecated.daemonset.template.generation"
+
+/** The generation of the template, which old controllers read from an annotation. */
+const countTemplates = (object: MutableObject, count: number): void => {
+  if (count === 0) return
+  ensured(object.metadata, "annotations")[templateGeneration] = String(count)
+}
+
+const templatesOf = ({ metadata }: MutableObject): number =>
+  Number(child(metadata, "annotations")?.[templateGeneration] ?? 0)
+
+const daemonSetKind: Kind = {
+  defaults: daemonSet,
+  newStatus: () => ({ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }),
+  generation: ["spec"],
+  prepareCreate: (object) => countTemplates(object, 1),
+  prepareUpdate: (object, old) => {
+    const before = templatesOf(old)
+    const same = isSame(child(object, "spec")?.template, child(old, "spec")?.template)
+    countTemplates(object, same ? before : before + 1)
+  },
+  prepareStatus: (object, old) => countTemplates(object, templatesOf(old)),
+  check: workload.checkDaemonSet,
+  checkChange: workload.checkSelectorKept,
+  checkStatus: status.checkDaemonSetStatus,
+}
+
+const replicationControllerKind: Kind = {
+  defaults: replicationController,
+  newStatus: () => ({ replicas: 0 }),
+  generation: ["spec"],
+  check: workload.checkReplicationController,
+}
+
+const controllerRevisionKind: Kind = {
+  defaults: controllerRevision,
+  check: (object, errors) => {
+    const revision = number(object, "revision") ?? 0
+    if (revision < 0) errors.push(invalid("revision", revision, "must be greater than or equal to 0"))
+    if (object.data === undefined || object.data === null)
+      errors.push({ type: "Required", field: "data", detail: "data is mandatory" })
+  },
+  checkChange: (object, old, errors) => {
+    if (!isSame(object.data, old.data)) errors.push(immutable("data", object.data))
+  },
+}
+
+/** By `group/Kind`, with the version where versions differ; the core group is the empty string. */
+export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ["/Pod", podKind],
+  ["/Service", serviceKind],
+  ["/ConfigMap", configMapKind],
+  ["/Secret", secretKind],
+  ["/ServiceAccount", {}],
+  ["/Namespace", namespaceKind],
+  ["/Node", nodeKind],
+  ["/PersistentVolume", persistentVolumeKind],
+  ["/PersistentVolumeClaim", persistentVolumeClaimKind],
+  ["/Event", eventKind],
+  ["events.k8s.io/Event", newEventKind],
+  ["/ResourceQuota", resourceQuotaKind],
+  ["/LimitRange", limitRangeKind],
+  ["/Endpoints", endpointsKind],
+  ["/ReplicationController", replicationControllerKind],
+  ["apps/Deployment", deploymentKind],
+  ["apps/ReplicaSet", replicaSetKind],
+  ["apps/StatefulSet", statefulSetKind],
+  ["apps/DaemonSet", daemonSetKind],
+  ["apps/ControllerRevision", controllerRevisionKind],
+  ["batch/Job", jobKind],
+  ["batch/CronJob", cronJobKind],
+  ["policy/PodDisruptionBudget", podDisruptionBudgetKind],
+  ["rbac.authorization.k8s.io/Role", roleKind],
+  ["rbac.authorization.k8s.io/ClusterRole", clusterRoleKind],
+  ["rbac.authorization.k8s.io/RoleBinding", roleBindingKind],
+  ["rbac.authorization.k8s.io/ClusterRoleBinding", clusterRoleBindingKind],
+  ["coordination.k8s.io/Lease", leaseKind],
+  ["scheduling.k8s.io/PriorityClass", priorityClassKind],
+  ["storage.k8s.io/StorageClass", storageClassKind],
+  ["storage.k8s.io/CSIDriver", csiDriverKind],
+  ["storage.k8s.io/CSINode", csiNodeKind],
+  ["storage.k8s.io/VolumeAttachment", volumeAttachmentKind],
+  ["autoscaling/v2/HorizontalPodAutoscaler", autoscalerKind],
+  ["autoscaling/v1/HorizontalPodAutoscaler", oldAutoscalerKind],
+  ["apiextensions.k8s.io/CustomResourceDefinition", definitionKind],
+])

@@ -1,0 +1,117 @@
+/**
+ * The cluster as controllers see it: one cache per kind, shared by all of them, and writes that enter the caches as soon
+ * as they are answered.
+ */
+
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { HttpClient } from "../../kube/http/http-client.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import { timestamp } from "../timestamp.ts"
+import { type DeleteOptions, HttpApiClient, type PatchType } from "./api-client.ts"
+import { NotFoundError } from "./api-errors.ts"
+import type { Kind } from "./kinds.ts"
+import type { ObjectCache } from "./object-cache.ts"
+import type { ApiObject } from "./objects.ts"
+import { SharedInformer } from "./shared-informer.ts"
+
+export interface ClusterOptions {
+  readonly server: ApiEndpoint
+  readonly clock: Clock
+  /** In [0, 1). */
+  readonly random: () => number
+  /** Told what an operator should see. */
+  readonly onTrouble?: (detail: string) => void
+}
+
+const userAgent = "kubereel-workload"
+
+export class Cluster {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly api: HttpApiClient
+  readonly trouble: (detail: string) => void
+  readonly #watches: HttpClient
+  readonly #informers = new Map<Kind, SharedInformer<ApiObject>>()
+
+  constructor({ server, clock, random, onTrouble = () => undefined }: ClusterOptions) {
+    this.clock = clock
+    this.random = random
+    this.trouble = onTrouble
+    this.api = new HttpApiClient(server, { userAgent })
+    this.#watches = new HttpClient(server, { userAgent })
+  }
+
+  /** The objects of a kind. The first to ask for it makes it watched; ask before `start`. */
+  cache<T extends ApiObject>(kind: Kind): ObjectCache<T> {
+    let informer = this.#informers.get(kind)
+    if (informer === undefined) {
+      const { clock, random, trouble } = this
+      informer = new SharedInformer<ApiObject>({ client: this.#watches, kind, clock, random, onTrouble: trouble })
+      this.#informers.set(kind, informer)
+    }
+    // One kind has one shape; whoever names the kind knows it.
+    return informer.cache as unknown as ObjectCache<T>
+  }
+
+  /** Now, in RFC 3339 whole seconds. */
+  now(): string {
+    return timestamp(this.clock)
+  }
+
+  /** Now, in ms since the epoch. */
+  nowMs(): number {
+    return Math.floor(this.clock.wallMicros() / 1000)
+  }
+
+  /** Resolves when every kind asked for has been listed. */
+  async start(): Promise<void> {
+    for (const informer of this.#informers.values()) informer.start()
+    await Promise.all([...this.#informers.values()].map(({ synced }) => synced))
+  }
+
+  stopWatching(): void {
+    for (const informer of this.#informers.values()) informer.stop()
+    this.#watches.close()
+  }
+
+  close(): void {
+    this.api.close()
+  }
+
+  async create<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+    return this.#enter(kind, await this.api.create(kind, object))
+  }
+
+  async update<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+    return this.#enter(kind, await this.api.update(kind, object))
+  }
+
+  async updateStatus<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+    return this.#enter(kind, await this.api.updateStatus(kind, object))
+  }
+
+  async patch<T extends ApiObject>(kind: Kind, object: T, type: PatchType, body: unknown, sub?: string): Promise<T> {
+    return this.#enter(kind, await this.api.patch<T>(kind, object.metadata, type, body, sub))
+  }
+
+  /** One that is gone already counts as deleted. The UID guards against one created anew under the name. */
+  async delete<T extends ApiObject>(kind: Kind, object: T, options: DeleteOptions = {}): Promise<void> {
+    const { uid } = object.metadata
+    try {
+      const left = await this.api.delete<T>(kind, object.metadata, {
+        ...(uid === undefined ? {} : { uid }),
+        ...options,
+      })
+      if (left === undefined) this.cache<T>(kind).removed(object)
+      else this.#enter(kind, left)
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error
+      this.cache<T>(kind).removed(object)
+    }
+  }
+
+  #enter<T extends ApiObject>(kind: Kind, object: T): T {
+    if (this.#informers.has(kind)) this.cache<T>(kind).wrote(object)
+    return object
+  }
+}

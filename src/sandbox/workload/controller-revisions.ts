@@ -1,0 +1,131 @@
+/**
+ * ControllerRevisions: the numbered snapshots of their templates that StatefulSets and DaemonSets keep
+ * (pkg/controller/history).
+ */
+
+import { AlreadyExistsError } from "./api-errors.ts"
+import type { Cluster } from "./cluster.ts"
+import { kinds } from "./kinds.ts"
+import type { ApiObject, ControllerRevision, PodTemplate } from "./objects.ts"
+import { controllerReference } from "./owner-references.ts"
+import { createdMs } from "./pod-facts.ts"
+import { sameJson } from "./same-json.ts"
+import { fnv32, safeEncode } from "./template-hash.ts"
+
+/** `data` of a revision: a strategic merge patch that puts the template back. */
+export const revisionData = (template: PodTemplate): unknown => ({
+  spec: { template: { $patch: "replace", ...template } },
+})
+
+/** The template of a revision. */
+export const templateOf = ({ data }: ControllerRevision): PodTemplate => {
+  const { $patch: _patch, ...template } = (data as { spec: { template: PodTemplate & { $patch?: string } } }).spec
+    .template
+  return template
+}
+
+/**
+ * The hash of a StatefulSet's revision, digit for digit the real one: FNV-1 over the data as Go writes it (members
+ * sorted, `<`, `>` and `&` escaped), followed by the collision count.
+ */
+export const revisionHash = (data: unknown, collisionCount: number): string =>
+  safeEncode(String(fnv32(Buffer.from(goJson(data) + String(collisionCount)))))
+
+const goJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+    return `{${members.map(([name, member]) => `${escaped(name)}:${goJson(member)}`).join(",")}}`
+  }
+  return typeof value === "string" ? escaped(value) : JSON.stringify(value)
+}
+
+const escaped = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[<>&\u2028\u2029]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+
+/** Oldest revision first. */
+export const sortedRevisions = (revisions: ReadonlyArray<ControllerRevision>): ReadonlyArray<ControllerRevision> =>
+  [...revisions].sort(
+    (left, right) =>
+      left.revision - right.revision ||
+      createdMs(left) - createdMs(right) ||
+      (left.metadata.name < right.metadata.name ? -1 : 1),
+  )
+
+/** How the owner names its snapshots. */
+export interface RevisionNaming {
+  readonly labels: Readonly<Record<string, string>>
+  /** For a collision count. */
+  readonly hash: (collisionCount: number) => string
+  /** Label that carries the hash. */
+  readonly hashLabel: string
+}
+
+export interface LatestRevision {
+  readonly revision: ControllerRevision
+  readonly collisionCount: number
+}
+
+/**
+ * The revision of the owner's present template: the one it has already, moved to the end when it is an older one (a
+ * rollback), or a new one. A name that is taken by other data raises the collision count.
+ */
+export const latestRevision = async (
+  cluster: Cluster,
+  owner: ApiObject,
+  template: PodTemplate,
+  own: ReadonlyArray<ControllerRevision>,
+  collisions: number,
+  naming: RevisionNaming,
+): Promise<LatestRevision> => {
+  const data = revisionData(template)
+  const sorted = sortedRevisions(own)
+  const next = (sorted.at(-1)?.revision ?? 0) + 1
+  const equal = sorted.filter((revision) => sameJson(revision.data, data)).at(-1)
+  if (equal !== undefined) {
+    if (equal === sorted.at(-1)) return { revision: equal, collisionCount: collisions }
+    const revision = await cluster.update(kinds.revisions, { ...equal, revision: next })
+    return { revision, collisionCount: collisions }
+  }
+  for (let collisionCount = collisions; ; collisionCount++) {
+    const hash = naming.hash(collisionCount)
+    const { metadata } = owner
+    const wanted: ControllerRevision = {
+      apiVersion: "apps/v1",
+      kind: "ControllerRevision",
+      metadata: {
+        name: `${metadata.name.slice(0, 223)}-${hash}`,
+        namespace: metadata.namespace,
+        labels: { ...naming.labels, [naming.hashLabel]: hash },
+        annotations: metadata.annotations,
+        ownerReferences: [controllerReference(owner)],
+      },
+      data,
+      revision: next,
+    }
+    try {
+      return { revision: await cluster.create(kinds.revisions, wanted), collisionCount }
+    } catch (error) {
+      if (!(error instanceof AlreadyExistsError)) throw error
+      const existing = await cluster.api.get<ControllerRevision>(kinds.revisions, wanted.metadata)
+      if (sameJson(existing.data, data)) return { revision: existing, collisionCount }
+    }
+  }
+}
+
+/** Deletes the oldest revisions that nothing uses, beyond `limit` of them. */
+export const truncateHistory = async (
+  cluster: Cluster,
+  own: ReadonlyArray<ControllerRevision>,
+  isUsed: (revision: ControllerRevision) => boolean,
+  limit: number,
+): Promise<void> => {
+  const unused = sortedRevisions(own).filter((revision) => !isUsed(revision))
+  for (const revision of unused.slice(0, Math.max(0, unused.length - limit)))
+    await cluster.delete(kinds.revisions, revision)
+}

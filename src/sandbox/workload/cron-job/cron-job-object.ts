@@ -1,0 +1,33 @@
+/** CronJobs as their controller looks at them. */
+
+import type { Job } from "../job/job-object.ts"
+import type { ApiObject, Metadata } from "../objects.ts"
+
+export interface JobReference {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly apiVersion: string
+  readonly resourceVersion: string
+}
+
+export interface CronJobStatus {
+  readonly active?: ReadonlyArray<JobReference>
+  readonly lastScheduleTime?: string
+  readonly lastSuccessfulTime?: string
+}
+
+export interface CronJob extends ApiObject {
+  readonly spec: {
+    readonly schedule: string
+    readonly timeZone?: string
+    readonly startingDeadlineSeconds?: number
+    readonly concurrencyPolicy?: string
+    readonly suspend?: boolean
+    readonly successfulJobsHistoryLimit?: number
+    readonly failedJobsHistoryLimit?: number
+    readonly jobTemplate: { readonly metadata?: Partial<Metadata>; readonly spec: Job["spec"] }
+  }
+  readonly status?: CronJobStatus
+}

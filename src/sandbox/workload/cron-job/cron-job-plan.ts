@@ -1,0 +1,156 @@
+/** What a CronJob needs next, as a pure function (cronjob_controllerv2.go, syncCronJob). */
+
+import { finishedAs, type Job } from "../job/job-object.ts"
+import { controllerReference } from "../owner-references.ts"
+import type { CronJob, CronJobStatus } from "./cron-job-object.ts"
+import { type CronSchedule, parseSchedule } from "./cron-schedule.ts"
+
+export interface CronJobEvent {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly message: string
+}
+
+export interface CronJobPlan {
+  /** Before `create`: those that the new one replaces, and finished ones beyond the history limits. */
+  readonly delete: ReadonlyArray<Job>
+  readonly create: Job | undefined
+  /** With what is known before `create`; the new Job is added when it has a UID. */
+  readonly status: CronJobStatus
+  readonly events: ReadonlyArray<CronJobEvent>
+  readonly lookAgainMs: number | undefined
+}
+
+const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** The real controller looks 100 ms after the time, so that clocks that differ a little do not matter. */
+const delayMs = 100
+
+export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: number): CronJobPlan => {
+  const events: CronJobEvent[] = []
+  const settled = settle(cronJob, jobs, events)
+  const expired = expiredJobs(cronJob, jobs)
+  const idle = { delete: expired, create: undefined, status: settled, events, lookAgainMs: undefined }
+  const { spec, metadata } = cronJob
+  if (metadata.deletionTimestamp !== undefined) return idle
+  const schedule = parseSchedule(spec.schedule, spec.timeZone)
+  if ("problem" in schedule) {
+    const message = `unparseable schedule: ${JSON.stringify(spec.schedule)} : ${schedule.problem}`
+    events.push({ type: "Warning", reason: "UnparseableSchedule", message })
+    return idle
+  }
+  if (spec.suspend === true) return idle
+  const due = dueTime(cronJob, settled, schedule, nowMs)
+  const next = schedule.next(due ?? nowMs)
+  const waiting = { ...idle, lookAgainMs: next === undefined ? undefined : Math.max(1, next + delayMs - nowMs) }
+  const name = due === undefined ? "" : jobName(cronJob, due)
+  const active = settled.active ?? []
+  const isStarted =
+    due !== undefined && (settled.lastScheduleTime === iso(due) || active.some((job) => job.name === name))
+  if (due === undefined || isStarted) return waiting
+  if (spec.startingDeadlineSeconds !== undefined && due + spec.startingDeadlineSeconds * 1000 < nowMs) {
+    const message = `Missed scheduled time to start a job: ${new Date(due).toUTCString().replace("GMT", "UTC")}`
+    events.push({ type: "Warning", reason: "MissSchedule", message })
+    return waiting
+  }
+  if (spec.concurrencyPolicy === "Forbid" && active.length > 0) {
+    const message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+    events.push({ type: "Normal", reason: "JobAlreadyActive", message })
+    return waiting
+  }
+  const replaced =
+    spec.concurrencyPolicy === "Replace" ? jobs.filter((job) => active.some(({ uid }) => uid === job.metadata.uid)) : []
+  return {
+    ...waiting,
+    delete: [...expired, ...replaced],
+    create: jobAt(cronJob, due, name),
+    status: {
+      ...settled,
+      active: active.filter(({ uid }) => !replaced.some((job) => job.metadata.uid === uid)),
+      lastScheduleTime: iso(due),
+    },
+  }
+}
+
+/** `<cronjob>-<minutes since the epoch>`: the same time never starts two. */
+export const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
+
+/** The most recent time not yet started, `undefined` if none has come. Earlier ones that were missed are skipped. */
+const dueTime = (
+  cronJob: CronJob,
+  status: CronJobStatus,
+  schedule: CronSchedule,
+  nowMs: number,
+): number | undefined => {
+  const { startingDeadlineSeconds } = cronJob.spec
+  const since = Date.parse(status.lastScheduleTime ?? cronJob.metadata.creationTimestamp ?? "") || nowMs
+  const earliest =
+    startingDeadlineSeconds === undefined ? since : Math.max(since, nowMs - startingDeadlineSeconds * 1000)
+  const first = schedule.next(earliest)
+  if (first === undefined || first > nowMs) return undefined
+  const second = schedule.next(first)
+  if (second === undefined || second > nowMs) return first
+  // Near the end first, for a CronJob that nobody looked at for years.
+  const period = second - first
+  const skipped = first + Math.max(0, Math.floor((nowMs - first) / period) - 1) * period
+  let latest = first
+  for (let time = schedule.next(skipped); time !== undefined && time <= nowMs; time = schedule.next(time)) latest = time
+  return latest
+}
+
+const settle = (cronJob: CronJob, jobs: ReadonlyArray<Job>, events: CronJobEvent[]): CronJobStatus => {
+  const before = cronJob.status ?? {}
+  const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]))
+  const active = (before.active ?? []).filter(({ uid, name }) => {
+    const job = byUid.get(uid)
+    const finish = job === undefined ? undefined : finishedAs(job)
+    if (job === undefined)
+      events.push({ type: "Normal", reason: "MissingJob", message: `Active job went missing: ${name}` })
+    if (finish !== undefined) {
+      const message = `Saw completed job: ${name}, condition: ${finish.type}`
+      events.push({ type: "Normal", reason: "SawCompletedJob", message })
+    }
+    return job !== undefined && finish === undefined
+  })
+  const successes = jobs
+    .filter((job) => finishedAs(job)?.type === "Complete")
+    .flatMap(({ status }) => status?.completionTime ?? [])
+  const last = [...successes, ...(before.lastSuccessfulTime === undefined ? [] : [before.lastSuccessfulTime])]
+    .sort()
+    .at(-1)
+  return {
+    ...(active.length === 0 ? {} : { active }),
+    ...(before.lastScheduleTime === undefined ? {} : { lastScheduleTime: before.lastScheduleTime }),
+    ...(last === undefined ? {} : { lastSuccessfulTime: last }),
+  }
+}
+
+/** The oldest finished ones beyond the limits. */
+const expiredJobs = ({ spec }: CronJob, jobs: ReadonlyArray<Job>): ReadonlyArray<Job> => {
+  const beyond = (type: string, limit: number): ReadonlyArray<Job> => {
+    const finished = jobs
+      .filter((job) => finishedAs(job)?.type === type && job.metadata.deletionTimestamp === undefined)
+      .sort((left, right) => Date.parse(left.status?.startTime ?? "") - Date.parse(right.status?.startTime ?? ""))
+    return finished.slice(0, Math.max(0, finished.length - limit))
+  }
+  return [
+    ...beyond("Complete", spec.successfulJobsHistoryLimit ?? 3),
+    ...beyond("Failed", spec.failedJobsHistoryLimit ?? 1),
+  ]
+}
+
+const jobAt = (cronJob: CronJob, atMs: number, name: string): Job => {
+  const { metadata, spec } = cronJob.spec.jobTemplate
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: {
+      name,
+      namespace: cronJob.metadata.namespace,
+      ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: { ...metadata?.annotations, "batch.kubernetes.io/cronjob-scheduled-timestamp": iso(atMs) },
+      ownerReferences: [controllerReference(cronJob)],
+    },
+    spec,
+  }
+}

@@ -1,0 +1,92 @@
+/** Carries out what job-plan.ts plans for each Job, and deletes finished ones in time (pkg/controller/job, ttlafterfinished). */
+
+import { NotFoundError } from "../api-errors.ts"
+import { claimObjects } from "../claimed-objects.ts"
+import {
+  type Controller,
+  enqueueOwners,
+  enqueueSelf,
+  KeyedController,
+  recordAs,
+  type Surroundings,
+} from "../controller.ts"
+import { kinds } from "../kinds.ts"
+import { keyOf, objectKey } from "../object-cache.ts"
+import type { Pod } from "../objects.ts"
+import { controllerOf } from "../owner-references.ts"
+import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
+import { sameJson } from "../same-json.ts"
+import { remainingBackOffMs } from "./failure-back-off.ts"
+import { finishedAs, isTracked, type Job, jobPod, trackingFinalizer } from "./job-object.ts"
+import { planJob, untilExpiry } from "./job-plan.ts"
+
+export const jobController = (surroundings: Surroundings): Controller => {
+  const { cluster, events } = surroundings
+  const jobs = cluster.cache<Job>(kinds.jobs)
+  const pods = cluster.cache<Pod>(kinds.pods)
+  const record = recordAs(events, { component: "job-controller" })
+
+  const release = async (pod: Pod): Promise<void> => {
+    const { uid, finalizers = [] } = pod.metadata
+    const left = finalizers.filter((finalizer) => finalizer !== trackingFinalizer)
+    try {
+      await cluster.patch<Pod>(kinds.pods, pod, "merge", { metadata: { uid, finalizers: left } })
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error
+    }
+  }
+
+  /** Pods whose Job is gone or another one of that name: nobody counts them any more. */
+  const releaseOrphans = async (key: string, job: Job | undefined): Promise<void> => {
+    const [namespace = ""] = key.split("/")
+    const orphans = pods.inNamespace(namespace).filter((pod) => {
+      const owner = controllerOf(pod)
+      return (
+        isTracked(pod) &&
+        owner?.kind === "Job" &&
+        objectKey(namespace, owner.name) === key &&
+        owner.uid !== job?.metadata.uid
+      )
+    })
+    await Promise.all(orphans.map(release))
+  }
+
+  const afterFinish = async (key: string, job: Job): Promise<void> => {
+    await Promise.all(pods.controlledBy(job.metadata.uid).filter(isTracked).map(release))
+    const expiry = untilExpiry(job, cluster.nowMs())
+    if (expiry === undefined || job.metadata.deletionTimestamp !== undefined) return
+    if (expiry > 0) return controller.enqueueAfter(key, expiry)
+    await cluster.delete(kinds.jobs, job, { propagationPolicy: "Foreground" })
+  }
+
+  const reconcile = async (key: string): Promise<void> => {
+    const job = jobs.byKey(key)
+    await releaseOrphans(key, job)
+    if (job === undefined) return
+    if (finishedAs(job) !== undefined) return afterFinish(key, job)
+    const own = await claimObjects<Pod>(cluster, kinds.pods, job, kinds.jobs, job.spec.selector)
+    const backOffMs = remainingBackOffMs(own, cluster.nowMs())
+    const plan = planJob({ job, pods: own, now: cluster.now(), backOffMs })
+    await Promise.all(plan.delete.map((pod) => deletePod(cluster, record, job, pod)))
+    const failure = await inSlowStartBatches(plan.create.length, (index) =>
+      createPod(cluster, record, job, jobPod(job, plan.create[index])),
+    )
+    // The counts say what was created; after a failure the next pass finds out.
+    if (failure !== undefined) throw failure
+    const isNews = !sameJson(job.status, plan.noted)
+    const noted = isNews ? await cluster.updateStatus(kinds.jobs, { ...job, status: plan.noted }) : job
+    await Promise.all(plan.release.map(release))
+    if (!sameJson(noted.status, plan.counted))
+      await cluster.updateStatus(kinds.jobs, { ...noted, status: plan.counted })
+    for (const { type, reason, message } of plan.events) record(job, type, reason, message)
+    controller.enqueueAfter(key, plan.lookAgainMs)
+  }
+
+  const controller = new KeyedController("job", surroundings, reconcile, () => [
+    ...[...jobs.all()].map(keyOf),
+    ...[...pods.all()].filter(isTracked).map((pod) => objectKey(pod.metadata.namespace, controllerOf(pod)?.name ?? "")),
+  ])
+  jobs.onChange(enqueueSelf(controller))
+  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings))
+  return controller
+}

@@ -1,0 +1,218 @@
+/**
+ * What a Job needs next, as a pure function (job_controller.go, syncJob and trackJobStatusAndRemoveFinalizers): Pods to
+ * create and delete; a first status that notes which ended Pods are about to be counted; the Pods to let go; the status
+ * after that, with them counted. A Pod is counted exactly once whatever is interrupted: it is noted by UID before its
+ * finalizer goes, and counted only after.
+ *
+ * Not provided: backoffLimitPerIndex, podFailurePolicy, successPolicy.
+ */
+
+import type { Condition, Pod } from "../objects.ts"
+import { conditionOf, isActive, isFinished, isReady, isTerminating, phaseOf } from "../pod-facts.ts"
+import { withoutZeros } from "../without-zeros.ts"
+import { formatIndexes } from "./index-intervals.ts"
+import { isIndexed, isTracked, type Job, type JobStatus } from "./job-object.ts"
+import { doneIndexes, hasFailed, type JobView, manage, type PodChange } from "./job-pods.ts"
+
+export interface JobPlan extends PodChange {
+  /** Written first. */
+  readonly noted: JobStatus
+  /** Lose their finalizer then. */
+  readonly release: ReadonlyArray<Pod>
+  /** Written last. */
+  readonly counted: JobStatus
+  readonly events: ReadonlyArray<{
+    readonly type: "Normal" | "Warning"
+    readonly reason: string
+    readonly message: string
+  }>
+  /** ms until the Job must be looked at though nothing has changed. */
+  readonly lookAgainMs: number | undefined
+}
+
+export const planJob = (view: JobView): JobPlan => {
+  const { job, pods, now } = view
+  const { spec } = job
+  const before = job.status ?? {}
+  const isSuspended = spec.suspend === true
+  const startTime = before.startTime ?? (isSuspended ? undefined : now)
+  const succeededUids = new Set(before.uncountedTerminatedPods?.succeeded)
+  const failedUids = new Set(before.uncountedTerminatedPods?.failed)
+  const fresh = pods
+    .filter(({ metadata: { uid = "" } }) => !succeededUids.has(uid) && !failedUids.has(uid))
+    .filter(isTracked)
+  const done = doneIndexes(view)
+  const succeeded = isIndexed(job)
+    ? done.size
+    : (before.succeeded ?? 0) + succeededUids.size + fresh.filter((pod) => phaseOf(pod) === "Succeeded").length
+  const failed = (before.failed ?? 0) + failedUids.size + fresh.filter((pod) => hasFailed(job, pod)).length
+  const active = pods.filter(isActive)
+  const goal = known(before) ?? failure(view, failed, startTime)
+  const change = goal === undefined ? manage(view, active, succeeded, done) : { create: [], delete: active }
+  const activeCount = active.length + change.create.length - change.delete.length
+  const isReached =
+    spec.completions === undefined
+      ? succeeded > 0 && activeCount === 0
+      : succeeded >= spec.completions && activeCount === 0
+  const end =
+    goal ??
+    (isReached
+      ? condition("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods", now)
+      : undefined)
+
+  const release = pods.filter((pod) => isTracked(pod) && mayLeave(job, pod, end))
+  const noted = new Set(release.map(({ metadata }) => metadata.uid ?? ""))
+  const holds = new Set(pods.filter(isTracked).map(({ metadata }) => metadata.uid ?? ""))
+  // What was noted and is no longer held has been let go by an earlier pass that did not get to counting it.
+  const lost = {
+    succeeded: [...succeededUids].filter((uid) => !holds.has(uid)),
+    failed: [...failedUids].filter((uid) => !holds.has(uid)),
+  }
+  const newly = (isWanted: (pod: Pod) => boolean, old: ReadonlySet<string>): ReadonlyArray<string> => [
+    ...[...old].filter((uid) => holds.has(uid)),
+    ...release
+      .filter(
+        (pod) => isWanted(pod) && !succeededUids.has(pod.metadata.uid ?? "") && !failedUids.has(pod.metadata.uid ?? ""),
+      )
+      .map(({ metadata }) => metadata.uid ?? ""),
+  ]
+  const isFailureEnd = end?.type === "FailureTarget"
+  const isFailedPod = (pod: Pod): boolean => phaseOf(pod) !== "Succeeded" && (hasFailed(job, pod) || isFailureEnd)
+  const uncountedSucceeded = isIndexed(job) ? [] : newly((pod) => phaseOf(pod) === "Succeeded", succeededUids)
+  const uncountedFailed = newly(isFailedPod, failedUids)
+  const terminating = pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length + change.delete.length
+  const paused = suspension(before, isSuspended, goal === undefined && !isReached, now)
+  const conditions =
+    end === undefined || conditionOf(paused.conditions, end.type) ? paused.conditions : [...paused.conditions, end]
+
+  const common = {
+    ...(startTime === undefined ? {} : { startTime: paused.restarts ? now : startTime }),
+    ...withoutZeros({ active: activeCount }),
+    terminating,
+    ...(isIndexed(job) && done.size > 0 ? { completedIndexes: formatIndexes(done) } : {}),
+    ready: active.filter((pod) => isReady(pod) && !change.delete.includes(pod)).length,
+  }
+  const succeededBase = isIndexed(job) ? done.size : (before.succeeded ?? 0) + lost.succeeded.length
+  const failedBase = (before.failed ?? 0) + lost.failed.length
+  const leaves = (uids: ReadonlyArray<string>): ReadonlyArray<string> => uids.filter((uid) => !noted.has(uid))
+  const left = { succeeded: leaves(uncountedSucceeded), failed: leaves(uncountedFailed) }
+  const isOver = end !== undefined && left.succeeded.length + left.failed.length === 0 && terminating === 0
+  const finish = isOver
+    ? condition(isFailureEnd ? "Failed" : "Complete", end.reason ?? "", end.message ?? "", now)
+    : undefined
+  return {
+    ...change,
+    noted: {
+      ...(conditions.length === 0 ? {} : { conditions }),
+      ...common,
+      ...withoutZeros({ succeeded: succeededBase, failed: failedBase }),
+      uncountedTerminatedPods: uncounted(uncountedSucceeded, uncountedFailed),
+    },
+    release,
+    counted: {
+      ...(finish === undefined
+        ? conditions.length === 0
+          ? {}
+          : { conditions }
+        : { conditions: [...conditions, finish] }),
+      ...common,
+      ...(finish?.type === "Complete" ? { completionTime: now } : {}),
+      ...withoutZeros({
+        succeeded: succeededBase + (uncountedSucceeded.length - left.succeeded.length),
+        failed: failedBase + (uncountedFailed.length - left.failed.length),
+      }),
+      uncountedTerminatedPods: uncounted(left.succeeded, left.failed),
+    },
+    events: [...paused.events, ...(finish === undefined ? [] : [finishEvent(finish)])],
+    lookAgainMs: lookAgain(view, startTime, end, change),
+  }
+}
+
+/** ms from the finish until the Job is to be deleted; `undefined` without a limit. */
+export const untilExpiry = ({ spec, status }: Job, nowMs: number): number | undefined => {
+  const finish = status?.conditions?.find(({ type }) => type === "Complete" || type === "Failed")
+  if (finish === undefined || spec.ttlSecondsAfterFinished === undefined) return undefined
+  return Date.parse(finish.lastTransitionTime ?? "") + spec.ttlSecondsAfterFinished * 1000 - nowMs
+}
+
+const condition = (type: string, reason: string, message: string, now: string): Condition => ({
+  type,
+  status: "True",
+  lastProbeTime: now,
+  lastTransitionTime: now,
+  reason,
+  message,
+})
+
+/** An end decided by an earlier pass. */
+const known = ({ conditions }: JobStatus): Condition | undefined =>
+  conditions?.find(
+    ({ type, status }) => (type === "SuccessCriteriaMet" || type === "FailureTarget") && status === "True",
+  )
+
+const failure = ({ job, pods, now }: JobView, failed: number, startTime: string | undefined): Condition | undefined => {
+  const { backoffLimit = 6, activeDeadlineSeconds, template, suspend } = job.spec
+  const restarts = pods
+    .filter((pod) => phaseOf(pod) === "Running" || phaseOf(pod) === "Pending")
+    .flatMap(({ status }) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
+    .reduce((sum, { restartCount }) => sum + restartCount, 0)
+  const isPastRestarts = template.spec.restartPolicy === "OnFailure" && restarts > 0 && restarts >= backoffLimit
+  if (failed > backoffLimit || isPastRestarts) {
+    return condition("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit", now)
+  }
+  if (activeDeadlineSeconds === undefined || suspend === true || startTime === undefined) return undefined
+  return Date.parse(now) - Date.parse(startTime) >= activeDeadlineSeconds * 1000
+    ? condition("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline", now)
+    : undefined
+}
+
+const mayLeave = (job: Job, pod: Pod, end: Condition | undefined): boolean =>
+  job.metadata.deletionTimestamp !== undefined ||
+  end !== undefined ||
+  phaseOf(pod) === "Succeeded" ||
+  hasFailed(job, pod)
+
+const suspension = (before: JobStatus, isSuspended: boolean, applies: boolean, now: string) => {
+  const conditions = before.conditions ?? []
+  const given = conditionOf(conditions, "Suspended")
+  const unchanged = { conditions, events: [], restarts: false }
+  if (!applies || (given === undefined && !isSuspended) || given?.status === (isSuspended ? "True" : "False"))
+    return unchanged
+  const [reason, event, message] = isSuspended
+    ? (["JobSuspended", "Suspended", "Job suspended"] as const)
+    : (["JobResumed", "Resumed", "Job resumed"] as const)
+  const next = { ...condition("Suspended", reason, message, now), status: isSuspended ? "True" : "False" }
+  return {
+    conditions: [...conditions.filter(({ type }) => type !== "Suspended"), next],
+    events: [{ type: "Normal" as const, reason: event, message }],
+    // The deadline counts from the resumption.
+    restarts: !isSuspended,
+  }
+}
+
+const uncounted = (succeeded: ReadonlyArray<string>, failed: ReadonlyArray<string>) => ({
+  ...(succeeded.length === 0 ? {} : { succeeded }),
+  ...(failed.length === 0 ? {} : { failed }),
+})
+
+const finishEvent = ({ type, reason = "", message = "" }: Condition): JobPlan["events"][number] =>
+  type === "Complete"
+    ? { type: "Normal", reason: "Completed", message: "Job completed" }
+    : { type: "Warning", reason, message }
+
+const lookAgain = (
+  view: JobView,
+  startTime: string | undefined,
+  end: Condition | undefined,
+  { create }: PodChange,
+): number | undefined => {
+  const { job, now, backOffMs } = view
+  const { activeDeadlineSeconds, suspend } = job.spec
+  if (end !== undefined) return undefined
+  const waits: number[] = []
+  if (backOffMs > 0 && create.length === 0) waits.push(backOffMs)
+  if (activeDeadlineSeconds !== undefined && suspend !== true && startTime !== undefined) {
+    waits.push(Math.max(1, Date.parse(startTime) + activeDeadlineSeconds * 1000 - Date.parse(now)))
+  }
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}

@@ -1,0 +1,86 @@
+/**
+ * How long things take on virtual nodes, and what a Pod's annotations say differently about it.
+ *
+ * | annotation | meaning |
+ * | --- | --- |
+ * | `sandbox.kubereel.dev/create-after: 2s` | from binding to the start of the containers |
+ * | `sandbox.kubereel.dev/ready-after: 5s` | from the start of the containers to their being ready; `never` for unready |
+ * | `sandbox.kubereel.dev/complete-after: 3s` | the containers end 3 s after their start, by default with exit code 0 |
+ * | `sandbox.kubereel.dev/fail-after: 1s` | the same with exit code 1; where they are started again, a crash loop |
+ * | `sandbox.kubereel.dev/exit-code: "3"` | the exit code of either |
+ * | `sandbox.kubereel.dev/terminate-after: 10s` | from the request to end to the end, at most the grace period |
+ *
+ * Durations are Go's (`1h2m3.5s`, `200ms`); one that cannot be read counts as absent.
+ */
+
+import type { Pod } from "../objects.ts"
+
+/** All in ms. */
+export interface Delays {
+  /** From binding to the start of the containers. Default 200. */
+  readonly createMs: number
+  /** From there to ready. Default 300. */
+  readonly readyMs: number
+  /** From the start to the end of containers that are meant to end. Default 1,000, as kwok's Jobs. */
+  readonly completeMs: number
+  /** From the request to end to the end. Default 100. */
+  readonly terminateMs: number
+  /** Each delay is longer by up to this share of itself, at random. Default 0. */
+  readonly jitter: number
+}
+
+export const defaultDelays: Delays = { createMs: 200, readyMs: 300, completeMs: 1000, terminateMs: 100, jitter: 0 }
+
+const prefix = "sandbox.kubereel.dev/"
+
+/** What will become of one Pod. */
+export interface PodPlan {
+  readonly createMs: number
+  /** `undefined`: never. */
+  readonly readyMs: number | undefined
+  /** `undefined`: it runs on. */
+  readonly endMs: number | undefined
+  readonly exitCode: number
+  readonly terminateMs: number
+}
+
+/** `random` in [0, 1), drawn once for each Pod. */
+export const planOf = (pod: Pod, delays: Delays, random: number): PodPlan => {
+  const annotation = (name: string): string | undefined => pod.metadata.annotations?.[prefix + name]
+  const given = (name: string): number | undefined => parseDuration(annotation(name) ?? "")
+  const varied = (ms: number): number => ms * (1 + delays.jitter * random)
+  const isMeantToEnd =
+    (pod.spec.restartPolicy ?? "Always") !== "Always" ||
+    pod.metadata.ownerReferences?.some(({ kind, controller }) => controller === true && kind === "Job") === true
+  const failMs = given("fail-after")
+  const code = annotation("exit-code") ?? ""
+  const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000
+  return {
+    createMs: given("create-after") ?? varied(delays.createMs),
+    readyMs: annotation("ready-after") === "never" ? undefined : (given("ready-after") ?? varied(delays.readyMs)),
+    endMs: failMs ?? given("complete-after") ?? (isMeantToEnd ? varied(delays.completeMs) : undefined),
+    exitCode: /^\d{1,3}$/.test(code) ? Number(code) & 255 : failMs === undefined ? 0 : 1,
+    terminateMs: Math.min(graceMs, given("terminate-after") ?? varied(delays.terminateMs)),
+  }
+}
+
+const units: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** Go's duration text in ms; `undefined` for anything else and for negative ones. */
+export const parseDuration = (text: string): number | undefined => {
+  if (text === "0") return 0
+  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined
+  let ms = 0
+  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+    ms += Number(amount) * (units[unit] ?? 0)
+  }
+  return ms
+}

@@ -1,0 +1,78 @@
+/** Creating and deleting Pods of a controller, with the Events that the real ones record (RealPodControl). */
+
+import { isTerminatingNamespace, NotFoundError } from "./api-errors.ts"
+import type { Cluster } from "./cluster.ts"
+import type { Record } from "./controller.ts"
+import { kinds } from "./kinds.ts"
+import type { ApiObject, Pod, PodTemplate } from "./objects.ts"
+import { controllerReference } from "./owner-references.ts"
+
+/** A Pod of the template that `owner` controls. `changes` go over what the template says. */
+export const podOfTemplate = (template: PodTemplate, owner: ApiObject, changes: PodChanges = {}): Pod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: {
+    // The server makes the name; an empty one says so.
+    name: changes.name ?? "",
+    generateName: changes.generateName ?? `${owner.metadata.name.slice(0, 247)}-`,
+    namespace: owner.metadata.namespace,
+    labels: unlessEmpty({ ...template.metadata?.labels, ...changes.labels }),
+    annotations: unlessEmpty({ ...template.metadata?.annotations, ...changes.annotations }),
+    finalizers: unlessEmpty([...(template.metadata?.finalizers ?? []), ...(changes.finalizers ?? [])]),
+    ownerReferences: [controllerReference(owner)],
+  },
+  spec: { ...template.spec, ...changes.spec },
+})
+
+const unlessEmpty = <T extends object>(value: T): T | undefined => (Object.keys(value).length === 0 ? undefined : value)
+
+export interface PodChanges {
+  readonly name?: string
+  readonly generateName?: string
+  readonly labels?: Readonly<globalThis.Record<string, string>>
+  readonly annotations?: Readonly<globalThis.Record<string, string>>
+  readonly finalizers?: ReadonlyArray<string>
+  readonly spec?: Partial<Pod["spec"]>
+}
+
+export const createPod = async (cluster: Cluster, record: Record, owner: ApiObject, pod: Pod): Promise<Pod> => {
+  try {
+    const created = await cluster.create(kinds.pods, pod)
+    record(owner, "Normal", "SuccessfulCreate", `Created pod: ${created.metadata.name}`)
+    return created
+  } catch (error) {
+    if (!isTerminatingNamespace(error)) record(owner, "Warning", "FailedCreate", `Error creating: ${String(error)}`)
+    throw error
+  }
+}
+
+/** One that is gone already counts as deleted. */
+export const deletePod = async (cluster: Cluster, record: Record, owner: ApiObject, pod: Pod): Promise<void> => {
+  try {
+    await cluster.delete(kinds.pods, pod)
+    record(owner, "Normal", "SuccessfulDelete", `Deleted pod: ${pod.metadata.name}`)
+  } catch (error) {
+    if (error instanceof NotFoundError) return
+    record(owner, "Warning", "FailedDelete", `Error deleting: ${String(error)}`)
+    throw error
+  }
+}
+
+/**
+ * Runs `create` `count` times in batches of 1, 2, 4, …, so that a quota or an admission check that refuses the first
+ * does not get hundreds of tries (slowStartBatch). Resolves with the first error, `undefined` if all succeeded.
+ */
+export const inSlowStartBatches = async (
+  count: number,
+  create: (index: number) => Promise<unknown>,
+): Promise<unknown> => {
+  let done = 0
+  for (let batch = 1; done < count; batch *= 2) {
+    const size = Math.min(batch, count - done)
+    const results = await Promise.allSettled(Array.from({ length: size }, (_, index) => create(done + index)))
+    const failure = results.find((result) => result.status === "rejected")
+    if (failure !== undefined) return failure.reason
+    done += size
+  }
+  return undefined
+}

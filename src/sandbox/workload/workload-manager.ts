@@ -1,0 +1,102 @@
+/**
+ * Everything that makes a cluster live besides its API server: controllers of the workload kinds, a scheduler and
+ * virtual nodes. It talks to the server like any client, so it runs beside a sandbox in its process or against a real
+ * API server without a controller manager.
+ *
+ * Guaranteed: `start` resolves when all kinds are listed and the nodes exist; after `close` nothing more is written.
+ * Under overload work comes later: objects to look at wait in queues, each once.
+ */
+
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { type Clock, systemClock } from "../../runtime/clock.ts"
+import { Cluster } from "./cluster.ts"
+import type { Controller, Surroundings } from "./controller.ts"
+import { cronJobController } from "./cron-job/cron-job-controller.ts"
+import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
+import { deploymentController } from "./deployment/deployment-controller.ts"
+import { EventRecorder } from "./event-recorder.ts"
+import { jobController } from "./job/job-controller.ts"
+import { type Delays, defaultDelays } from "./node/delays.ts"
+import { podRunner } from "./node/pod-runner.ts"
+import { type VirtualNodesOptions, virtualNodes } from "./node/virtual-nodes.ts"
+import { replicaSetController } from "./replica-set/replica-set-controller.ts"
+import { scheduler } from "./scheduler/scheduler.ts"
+import { statefulSetController } from "./stateful-set/stateful-set-controller.ts"
+import { volumeBinder } from "./stateful-set/volume-binder.ts"
+
+const makers = {
+  deployment: deploymentController,
+  replicaset: replicaSetController,
+  statefulset: statefulSetController,
+  daemonset: daemonSetController,
+  job: jobController,
+  cronjob: cronJobController,
+  "volume-binder": volumeBinder,
+  scheduler,
+} as const satisfies Record<string, (surroundings: Surroundings) => Controller>
+
+export type ControllerName = keyof typeof makers
+
+export const controllerNames = Object.keys(makers) as ReadonlyArray<ControllerName>
+
+export interface WorkloadOptions {
+  readonly server: ApiEndpoint
+  /** Default: the machine's. */
+  readonly clock?: Clock
+  /** In [0, 1). Default `Math.random`. */
+  readonly random?: () => number
+  /** How many virtual nodes, or which. Default 0: whatever nodes there are, somebody else runs their Pods. */
+  readonly nodes?: number | VirtualNodesOptions
+  /** Default: all. */
+  readonly controllers?: ReadonlyArray<ControllerName>
+  /** How long things take on the virtual nodes; what is left out is as in `defaultDelays`. */
+  readonly delays?: Partial<Delays>
+  /** Told what an operator should see: refused requests, failing watches. Default: nobody. */
+  readonly onTrouble?: (detail: string) => void
+}
+
+export class WorkloadManager {
+  readonly #cluster: Cluster
+  readonly #events: EventRecorder
+  readonly #controllers: ReadonlyArray<Controller>
+
+  private constructor(cluster: Cluster, events: EventRecorder, controllers: ReadonlyArray<Controller>) {
+    this.#cluster = cluster
+    this.#events = events
+    this.#controllers = controllers
+  }
+
+  /** Waits for a server that cannot be reached, as long as it takes; rejects with ApiError when it refuses the nodes. */
+  static async start(options: WorkloadOptions): Promise<WorkloadManager> {
+    const { server, clock = systemClock, random = Math.random, nodes = 0, controllers = controllerNames } = options
+    const { onTrouble } = options
+    const cluster = new Cluster({ server, clock, random, ...(onTrouble === undefined ? {} : { onTrouble }) })
+    const surroundings: Surroundings = { cluster, events: new EventRecorder(cluster) }
+    const farm = virtualNodes(surroundings, typeof nodes === "number" ? { count: nodes } : nodes)
+    const delays = { ...defaultDelays, ...options.delays }
+    const made = controllers.map((name) => makers[name](surroundings))
+    const all: ReadonlyArray<Controller> = [...made, podRunner(surroundings, delays, farm.hostAddress), farm]
+    const manager = new WorkloadManager(cluster, surroundings.events, all)
+    try {
+      await cluster.start()
+      await farm.prepare()
+    } catch (error) {
+      await manager.close()
+      throw error
+    }
+    for (const controller of all) controller.start()
+    return manager
+  }
+
+  /** Stops watching, lets what is in work end, sends the last Events, closes the connections. */
+  async close(): Promise<void> {
+    this.#cluster.stopWatching()
+    await Promise.all(this.#controllers.map((controller) => controller.close()))
+    await this.#events.drained()
+    this.#cluster.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

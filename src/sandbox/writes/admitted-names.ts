@@ -1,0 +1,39 @@
+/** Whether an object may come into being where it wants to: its namespace must exist and must not be going away. */
+
+import { badRequest } from "../failure.ts"
+import type { Resource } from "../resources.ts"
+import type { MutableObject } from "../rules/kind-rules.ts"
+import { refuse } from "./refusal.ts"
+import type { WriteSurroundings } from "./surroundings.ts"
+import { namespaceMissing, namespaceTerminating } from "./write-failures.ts"
+
+const namespaceKind = "v1.Namespace"
+
+/** Takes over the namespace of the path; throws Refusal when the body names another one. */
+export const settleNamespace = (resource: Resource, object: MutableObject, namespace: string): void => {
+  const { metadata } = object
+  const given = metadata.namespace ?? ""
+  if (resource.namespaced && given === "") metadata.namespace = namespace
+  else if (given !== namespace) {
+    refuse(
+      badRequest(
+        given === "" || resource.namespaced
+          ? "the namespace of the provided object does not match the namespace sent on the request"
+          : "namespace on the object does not match the namespace on the request: cluster-scoped objects have none",
+      ),
+    )
+  }
+}
+
+/** The admission plug-in NamespaceLifecycle, for creations. Throws Refusal: 404 or 403. */
+export const admitNamespace = (
+  { store }: WriteSurroundings,
+  resource: Resource,
+  namespace: string,
+  name: string,
+): void => {
+  if (!resource.namespaced) return
+  const found = store.collection(namespaceKind).live.get(namespace)
+  if (found === undefined) refuse(namespaceMissing(namespace))
+  else if (found.change.terminating === true) refuse(namespaceTerminating(resource, namespace, name))
+}

@@ -1,0 +1,48 @@
+/** The bodies of answers to writes. */
+
+import { type Change, objectBytes, parseObject } from "../change.ts"
+import { encodeObject, withVersion } from "../object-encoding.ts"
+import type { Resource } from "../resources.ts"
+import type { MutableObject } from "../rules/kind-rules.ts"
+import type { WritableKind } from "./surroundings.ts"
+import type { Written } from "./write-request.ts"
+
+/** A state as the kind that was asked for shows it: its stored bytes, unless the kind is a view of another. */
+export const answerOf = (
+  { resource, fromStored }: WritableKind,
+  change: Change,
+  status: number,
+  warnings: ReadonlyArray<string>,
+): Written => {
+  const json =
+    resource.storedAs === undefined
+      ? objectBytes(change)
+      : withVersion(encodeObject(resource, fromStored(stateOf(change))), change.revision)
+  return { type: "written", status, json, change, warnings }
+}
+
+/** The object of a state, parsed anew, to be changed by whoever asked for it. */
+export const stateOf = (change: Change): MutableObject => parseObject(change) as unknown as MutableObject
+
+/** What a deletion is answered with once the object is gone. */
+export const deletedStatus = (resource: Resource, name: string, uid: string): string =>
+  JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name,
+      group: resource.gvk.group === "" ? undefined : resource.gvk.group,
+      kind: resource.plural,
+      uid,
+    },
+  })
+
+/** The answer of subresources that only do something (binding, eviction). */
+export const doneStatus: Written = {
+  type: "written",
+  status: 201,
+  json: '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}',
+  warnings: [],
+}

@@ -1,0 +1,122 @@
+/** Server-side apply: the merge itself is patch/apply-server-side.ts; here is what comes before and after it. */
+
+import { parse as parseYaml } from "yaml"
+import { apiVersionOf } from "../../kube/gvk.ts"
+import { keyOf } from "../change.ts"
+import { badRequest, objectNotFound } from "../failure.ts"
+import { applyServerSide } from "../patch/apply-server-side.ts"
+import type { JsonObject } from "../patch/json-value.ts"
+import { fieldsOf } from "../rules/fields.ts"
+import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { timestamp } from "../timestamp.ts"
+import { settleNamespace } from "./admitted-names.ts"
+import { stateOf } from "./answer.ts"
+import { jsonType, yamlProblem } from "./body.ts"
+import { createObject, settleName } from "./create.ts"
+import { resetFieldsOf } from "./field-owners.ts"
+import { refuse } from "./refusal.ts"
+import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
+import { replaceObject } from "./update.ts"
+import { conflict } from "./write-failures.ts"
+import type { WriteOptions } from "./write-options.ts"
+import type { WriteRequest, Written } from "./write-request.ts"
+
+/** Throws Refusal and what applyServerSide throws. */
+export const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+  const { resource, namespace, name } = request
+  const kind = around.kindOf(resource)
+  const applied = decodeApplied(request.body)
+  const existing = kind.collection.live.get(keyOf(namespace, name))
+  const subresource = request.subresource as Subresource
+  if (existing === undefined) {
+    if (subresource !== "") return refuse(objectNotFound(resource, name))
+    const object = appliedTo(around, kind, { applied, live: undefined, options, subresource })
+    object.metadata.name ??= name
+    settle(kind, object, namespace, name)
+    refuseForeignUid(kind, object, name)
+    const { managedFields } = object.metadata
+    return createObject(around, kind, object, options, (created) => {
+      created.metadata.managedFields = managedFields
+    })
+  }
+  const live = stateOf(existing.change)
+  const before = kind.fromStored(live)
+  const after = appliedTo(around, kind, { applied, live: before, options, subresource })
+  settle(kind, after, namespace, name)
+  return replaceObject(around, kind, {
+    existing,
+    before,
+    after,
+    subresource,
+    options,
+    track: (object) => object.metadata.managedFields,
+  })
+}
+
+interface Application {
+  readonly applied: Fields
+  readonly live: MutableObject | undefined
+  readonly options: WriteOptions
+  readonly subresource: Subresource
+}
+
+/** The merged object, its first two levels free to be changed. Throws ApplyConflict. */
+export const appliedTo = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  { applied, live, options, subresource }: Application,
+): MutableObject => {
+  const resetFields = subresource === "" ? resetFieldsOf(kind) : [["spec"]]
+  const answer = applyServerSide({
+    type: kind.type,
+    live: live as JsonObject | undefined,
+    applied: applied as JsonObject,
+    manager: options.manager,
+    force: options.force,
+    apiVersion: apiVersionOf(kind.resource.gvk),
+    kind: kind.resource.gvk.kind,
+    time: timestamp(around.clock),
+    subresource,
+    ...(subresource === "scale" ? {} : { resetFields }),
+  })
+  if (!("object" in answer)) throw answer
+  return { ...answer.object, metadata: { ...fieldsOf(answer.object.metadata) } }
+}
+
+const settle = (kind: WritableKind, object: MutableObject, namespace: string, name: string): void => {
+  kind.rules.setDefaults(object)
+  settleNamespace(kind.resource, object, namespace)
+  settleName(object, name)
+}
+
+const refuseForeignUid = ({ resource }: WritableKind, { metadata }: MutableObject, name: string): void => {
+  const uid = metadata.uid ?? ""
+  if (uid === "") return
+  const problem = `uid mismatch: the provided object specified uid ${String(uid)}, and no existing object was found`
+  refuse(conflict(resource, name, problem))
+}
+
+/** JSON is YAML, but read many times faster as what it is. Throws Refusal with the real server's words. */
+export const decodeApplied = (body: Buffer): Fields => {
+  const text = body.toString("utf8")
+  const value = jsonOr(text, () => {
+    try {
+      return parseYaml(text, { maxAliasCount: 100 }) as unknown
+    } catch (error) {
+      return refuse(badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${yamlProblem(error)}`))
+    }
+  })
+  const fields = value === null ? {} : fieldsOf(value)
+  if (fields !== undefined) return fields
+  const problem = `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`
+  return refuse(badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${problem}`))
+}
+
+const jsonOr = (text: string, other: () => unknown): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    // Not JSON: YAML, or neither.
+    return other()
+  }
+}

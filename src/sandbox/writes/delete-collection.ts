@@ -1,0 +1,29 @@
+/** DELETE of a collection: every object that the selectors choose, one after the other. */
+
+import { listItem } from "../change.ts"
+import { objectFrame } from "../forms/object-form.ts"
+import { parseListRequest } from "../list-options.ts"
+import { pageOf } from "../snapshot.ts"
+import { deleteObject } from "./delete.ts"
+import { parseDeleteOptions } from "./delete-options.ts"
+import { refuse } from "./refusal.ts"
+import type { WriteSurroundings } from "./surroundings.ts"
+import type { WriteRequest, Written } from "./write-request.ts"
+
+/** Answers the list of what was chosen, as it was before. Throws Refusal. */
+export const deleteCollection = (around: WriteSurroundings, request: WriteRequest): Written => {
+  const { resource, namespace, query } = request
+  const kind = around.kindOf(resource)
+  const options = parseDeleteOptions(request)
+  const wanted = parseListRequest(query, resource.namespaced && namespace !== "" ? namespace : undefined, resource)
+  if ("type" in wanted) return refuse(wanted)
+  const revision = around.store.revision
+  const { changes } = pageOf(kind.collection.snapshotAt(revision), wanted.selection, 0, "")
+  const { before, after } = objectFrame(resource, { resourceVersion: revision })
+  const items = changes.map((change) => Buffer.concat(listItem(change, resource)).toString("utf8"))
+  for (const { namespace: at, name } of changes) {
+    const existing = kind.collection.live.get(at === "" ? name : `${at}/${name}`)
+    if (existing !== undefined) deleteObject(around, kind, existing, options)
+  }
+  return { type: "written", status: 200, json: `${before}${items.join(",")}${after}`, warnings: [] }
+}

@@ -1,0 +1,56 @@
+/** Who owns which field after a write that is not an apply. */
+
+import { apiVersionOf } from "../../kube/gvk.ts"
+import type { JsonObject } from "../patch/json-value.ts"
+import { trackUpdate } from "../patch/track-update.ts"
+import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { timestamp } from "../timestamp.ts"
+import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
+
+const status = [["status"]]
+const nothing: JsonObject = {}
+
+/** Objects decoded from JSON hold nothing but JSON; what rules leave undefined counts as absent everywhere. */
+const json = (object: Fields): JsonObject => object as unknown as JsonObject
+
+/** The fields that the endpoint of the object itself leaves to `/status`. */
+export const resetFieldsOf = ({ resource }: WritableKind): ReadonlyArray<ReadonlyArray<string>> | undefined =>
+  resource.subresources?.includes("status") === true ? status : undefined
+
+/** Before the kind's rules fill in what the client did not say. */
+export const trackCreation = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  object: MutableObject,
+  manager: string,
+): unknown =>
+  trackUpdate({
+    type: kind.type,
+    before: kind.resource.custom === true ? nothing : undefined,
+    after: json(object),
+    manager,
+    apiVersion: apiVersionOf(kind.resource.gvk),
+    operation: "Update",
+    time: timestamp(around.clock),
+    resetFields: resetFieldsOf(kind),
+  })
+
+/** After the kind's rules have taken over what the endpoint does not change. */
+export const trackReplacement = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  before: MutableObject,
+  after: MutableObject,
+  manager: string,
+  subresource: Subresource | "finalize",
+): unknown =>
+  trackUpdate({
+    type: kind.type,
+    before: json(before),
+    after: json(after),
+    manager,
+    apiVersion: apiVersionOf(kind.resource.gvk),
+    operation: "Update",
+    time: timestamp(around.clock),
+    subresource,
+  })

@@ -1,0 +1,29 @@
+/**
+ * What a real server does and this one does not: answered with 501 and the reason. The list of it, for the documentation
+ * too. What is not listed is either done or, as in the real server, not there.
+ */
+
+const noContainers = "pods run no containers here"
+
+/** By `plural/subresource`, whatever the method. */
+export const notImplementedSubresources: Readonly<Record<string, string>> = {
+  "pods/attach": noContainers,
+  "pods/exec": noContainers,
+  "pods/log": noContainers,
+  "pods/portforward": noContainers,
+  "pods/proxy": noContainers,
+  "pods/ephemeralcontainers": noContainers,
+  "pods/resize": noContainers,
+  "nodes/proxy": "nodes have no kubelet here",
+  "services/proxy": "services have no endpoints that answer here",
+}
+
+/** Limits that show in other ways than a 501. */
+export const otherLimits: ReadonlyArray<string> = [
+  "Bodies in protobuf are answered with 415. `kubectl create configmap|namespace|deployment|token …` sends such; apply, " +
+    "create -f, run, patch, scale, label, delete and all JSON clients do not.",
+  "Conversion webhooks: all versions of a custom kind show the same fields.",
+  "Admission webhooks, policies and quotas admit everything.",
+  "Authentication is one token for everybody; authorization refuses nobody.",
+  "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",
+]

@@ -1,0 +1,85 @@
+/** Writes over HTTP: which method on which path is which write, its body, and how its answer is sent. */
+
+import type { IncomingMessage } from "node:http"
+import type { Exchange } from "../exchange.ts"
+import { type Failure, methodNotAllowed } from "../failure.ts"
+import { type Resource, verbsOf } from "../resources.ts"
+import type { ResourceRoute } from "../router.ts"
+import { bodyLimit } from "./body.ts"
+import { bodyTooLarge } from "./write-failures.ts"
+import type { WriteOutcome, WriteRequest, WriteVerb } from "./write-request.ts"
+
+/**
+ * Reads the body and answers the exchange with what `write` makes of it; a failure returned is to be answered at once. The
+ * body is read even if the connection then is busy for nothing: up to 3 MB, beyond which it is refused unread.
+ */
+export const receiveWrite = (
+  exchange: Exchange,
+  route: ResourceRoute,
+  resource: Resource,
+  write: (request: WriteRequest) => WriteOutcome,
+): Failure | undefined => {
+  const verb = writeVerbOf(exchange.request.method ?? "", route, resource)
+  if (verb === undefined) return methodNotAllowed
+  const { request, query } = exchange
+  readBody(request, (body) => {
+    if (body === undefined) return exchange.fail(bodyTooLarge)
+    const outcome = write({
+      verb,
+      resource,
+      namespace: route.namespace ?? "",
+      name: route.name ?? "",
+      subresource: route.subresource ?? "",
+      query,
+      contentType: mediaType(request.headers["content-type"]),
+      userAgent: request.headers["user-agent"] ?? "",
+      body,
+    })
+    if (outcome.type === "failure") exchange.fail(outcome)
+    else exchange.written(outcome)
+  })
+  return undefined
+}
+
+const verbs: Readonly<Record<string, WriteVerb>> = {
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+}
+
+/** `undefined` where the method makes no sense. What subresources allow is theirs to say. */
+export const writeVerbOf = (method: string, route: ResourceRoute, resource: Resource): WriteVerb | undefined => {
+  const verb = verbs[method]
+  const { name, subresource, namespace } = route
+  if (verb === undefined) return undefined
+  if (subresource !== undefined) return verb
+  const ofCollection = name === undefined
+  if (ofCollection && resource.namespaced && namespace === undefined) return undefined
+  if (ofCollection !== (verb === "create") && !(ofCollection && verb === "delete")) return undefined
+  const actual = ofCollection && verb === "delete" ? "deletecollection" : verb
+  return verbsOf(resource).includes(actual) ? actual : undefined
+}
+
+export const mediaType = (header: string | undefined): string => {
+  if (header === undefined) return ""
+  const semicolon = header.indexOf(";")
+  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase()
+}
+
+/** `undefined` for a body over the limit; never calls back when the client goes away. */
+const readBody = (request: IncomingMessage, done: (body: Buffer | undefined) => void): void => {
+  if (Number(request.headers["content-length"] ?? 0) > bodyLimit) return done(undefined)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length
+    // Beyond the limit the rest is read, or the client would not read the answer, but not kept.
+    if (bytes <= bodyLimit) chunks.push(chunk)
+  })
+  request.on("end", () => {
+    const [first] = chunks
+    if (bytes > bodyLimit) done(undefined)
+    else done(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
+  })
+}

@@ -1,0 +1,18 @@
+/** How a write stops halfway: thrown where something is wrong, answered where the request came in. */
+
+import * as Schema from "effect/Schema"
+import type { Failure } from "../failure.ts"
+
+const failureSchema = Schema.declare((value): value is Failure => (value as { type?: unknown })?.type === "failure")
+
+/** `failure` is the whole answer. */
+export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", { failure: failureSchema }) {
+  override get message(): string {
+    return this.failure.message
+  }
+}
+
+/** Throws {@link Refusal}. */
+export const refuse = (failure: Failure): never => {
+  throw new Refusal({ failure })
+}

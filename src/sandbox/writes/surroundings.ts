@@ -1,0 +1,35 @@
+/** What every write needs of the server around it. */
+
+import type { Clock } from "../../runtime/clock.ts"
+import type { Collection } from "../collection.ts"
+import type { JsonFormat } from "../json-spacing.ts"
+import type { KubernetesType } from "../kubernetes-type.ts"
+import type { ObjectStore } from "../object-store.ts"
+import type { Randomness } from "../randomness.ts"
+import type { Resource, ResourceRegistry } from "../resources.ts"
+import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
+import type { Admission } from "./admission.ts"
+
+/** A kind as writes see it; made once per kind, not per write. */
+export interface WritableKind {
+  readonly resource: Resource
+  readonly collection: Collection
+  readonly rules: KindRules
+  /** Of the kind that is asked for; every JSON value fits where no schema is known. */
+  readonly type: KubernetesType
+  /** A view of another kind: objects change their form on the way in and out. */
+  readonly toStored: (object: MutableObject) => MutableObject
+  readonly fromStored: (object: MutableObject) => MutableObject
+  /** Checks a custom object against its schema; throws Refusal. */
+  readonly checkSchema: (object: MutableObject) => void
+}
+
+export interface WriteSurroundings {
+  readonly store: ObjectStore
+  readonly registry: ResourceRegistry
+  readonly clock: Clock
+  readonly random: Randomness
+  readonly format: JsonFormat
+  readonly admission: Admission
+  kindOf(resource: Resource): WritableKind
+}

@@ -1,0 +1,133 @@
+/** What only writes are refused with, word for word as Kubernetes 1.34.4 answered (tried on a real server). */
+
+import { type Failure, type FailureCause, fail, groupDetail } from "../failure.ts"
+import { qualifiedName, type Resource } from "../resources.ts"
+
+const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
+  ...(name === "" ? {} : { name }),
+  ...groupDetail(resource),
+  kind: resource.plural,
+})
+
+export const alreadyExists = (resource: Resource, name: string, terminating: boolean): Failure =>
+  fail(409, `${terminating ? "object is being deleted: " : ""}${qualifiedName(resource)} "${name}" already exists`, {
+    reason: "AlreadyExists",
+    details: detailsOf(resource, name),
+  })
+
+/** `what` is `deployments.apps` for most, the kind for preconditions of a deletion. */
+export const conflict = (resource: Resource, name: string, problem: string): Failure =>
+  fail(409, `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${problem}`, {
+    reason: "Conflict",
+    details: detailsOf(resource, name),
+  })
+
+export const modified = (resource: Resource, name: string): Failure =>
+  conflict(
+    resource,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again",
+  )
+
+/** A replacement that names the UID of another object. The words come from the storage, key and all. */
+export const otherUid = (resource: Resource, namespace: string, name: string, asked: string, actual: string): Failure =>
+  conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}${name}, ` +
+      "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
+      `UID in precondition: ${asked}, UID in object meta: ${actual}`,
+  )
+
+/** A deletion whose preconditions do not hold; named by kind, unlike all other conflicts. */
+export const preconditionFailed = (resource: Resource, name: string, problem: string): Failure => {
+  const { group, kind } = resource.gvk
+  return fail(
+    409,
+    `Operation cannot be fulfilled on ${group === "" ? kind : `${kind}.${group}`} "${name}": ${problem}`,
+    {
+      reason: "Conflict",
+      details: { name, ...groupDetail(resource), kind },
+    },
+  )
+}
+
+/** 422 for one field, named by the plural: what the server says before it looks at the kind's rules. */
+export const versionRequired = (resource: Resource, name: string): Failure => {
+  const message = "Invalid value: 0: must be specified for an update"
+  const field = "metadata.resourceVersion"
+  return fail(422, `${qualifiedName(resource)} "${name}" is invalid: ${field}: ${message}`, {
+    reason: "Invalid",
+    details: { ...detailsOf(resource, name), causes: [{ reason: "FieldValueInvalid", message, field }] },
+  })
+}
+
+/** 422: options of a write (`CreateOptions`, …) that the server does not take. */
+export const invalidOptions = (kind: string, causes: ReadonlyArray<Required<FailureCause>>): Failure => {
+  const texts = causes.map((cause) => `${cause.field}: ${cause.message}`)
+  return fail(422, `${kind}.meta.k8s.io "" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`, {
+    reason: "Invalid",
+    details: { group: "meta.k8s.io", kind, causes },
+  })
+}
+
+/** 422: what a patch makes of the object is no such object. `document` is the patched JSON. */
+export const invalidPatch = (document: string, problem: string): Failure => {
+  const message = `Invalid value: ${JSON.stringify(document)}: ${problem}`
+  return fail(422, ` "" is invalid: patch: ${message}`, {
+    reason: "Invalid",
+    details: { causes: [{ reason: "FieldValueInvalid", message, field: "patch" }] },
+  })
+}
+
+export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =>
+  fail(415, `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`, {
+    reason: "UnsupportedMediaType",
+  })
+
+/** A PATCH with no type that any kind knows. */
+export const unknownPatchType: Failure = fail(415, "415: Unsupported Media Type", {
+  reason: "UnsupportedMediaType",
+  details: {},
+})
+
+/** More than the server reads of a body. */
+export const bodyTooLarge: Failure = fail(413, "Request entity too large: limit is 3145728", {
+  reason: "RequestEntityTooLarge",
+})
+
+export const namespaceMissing = (namespace: string): Failure =>
+  fail(404, `namespaces "${namespace}" not found`, {
+    reason: "NotFound",
+    details: { name: namespace, kind: "namespaces" },
+  })
+
+export const namespaceTerminating = (resource: Resource, namespace: string, name: string): Failure =>
+  fail(
+    403,
+    `${qualifiedName(resource)} "${name}" is forbidden: unable to create new content in namespace ${namespace} because it ` +
+      "is being terminated",
+    {
+      reason: "Forbidden",
+      details: {
+        ...detailsOf(resource, name),
+        causes: [
+          {
+            reason: "NamespaceTerminating",
+            message: `namespace ${namespace} is being terminated`,
+            field: "metadata.namespace",
+          },
+        ],
+      },
+    },
+  )
+
+export const namespaceProtected = (resource: Resource, name: string): Failure =>
+  fail(403, `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
+    reason: "Forbidden",
+    details: detailsOf(resource, name),
+  })
+
+/** 501, which the real server never says: this one does not do it, and why. */
+export const notImplemented = (reason: string): Failure =>
+  fail(501, `the sandbox does not implement this: ${reason}`, { reason: "NotImplemented" })

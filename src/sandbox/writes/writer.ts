@@ -1,0 +1,97 @@
+/**
+ * Writes of clients: which of them is wanted, and what it comes to. Synchronous from decoded request to stored change, so
+ * that writes happen one after the other and need no locks; what watchers are due has been written to their sockets when
+ * this returns.
+ */
+
+import { formatGvk } from "../../kube/gvk.ts"
+import { type Failure, internalError, methodNotAllowed } from "../failure.ts"
+import type { PatchFailure } from "../patch/patch-failure.ts"
+import type { Resource } from "../resources.ts"
+import { create } from "./create.ts"
+import { deleteOne } from "./delete.ts"
+import { deleteCollection } from "./delete-collection.ts"
+import { patch } from "./patch.ts"
+import { bindPod } from "./pod-subresources.ts"
+import { Refusal, refuse } from "./refusal.ts"
+import { readSubresource, writeSubresource } from "./subresources.ts"
+import type { WriteSurroundings } from "./surroundings.ts"
+import { update } from "./update.ts"
+import { parseWriteOptions } from "./write-options.ts"
+import type { WriteOutcome, WriteRequest, Written } from "./write-request.ts"
+
+export class Writer {
+  readonly #around: WriteSurroundings
+
+  constructor(around: WriteSurroundings) {
+    this.#around = around
+  }
+
+  /** Never throws: what goes wrong in here is a 500. */
+  handle(request: WriteRequest): WriteOutcome {
+    const warnings: string[] = []
+    try {
+      return this.#perform(request, warnings)
+    } catch (error) {
+      const failure = failureOf(error)
+      return warnings.length === 0 ? failure : { ...failure, warnings }
+    }
+  }
+
+  /** GET of what lies below an object; `undefined` where nothing is served. Never throws. */
+  read(resource: Resource, namespace: string, name: string, subresource: string): WriteOutcome | undefined {
+    try {
+      return readSubresource(this.#around, resource, namespace, name, subresource)
+    } catch (error) {
+      return failureOf(error)
+    }
+  }
+
+  #perform(request: WriteRequest, warnings: string[]): Written {
+    const { subresource, verb } = request
+    if (subresource !== "" && subresource !== "status") return writeSubresource(this.#around, request, warnings)
+    if (subresource === "status" && verb !== "update" && verb !== "patch") return refuse(methodNotAllowed)
+    switch (verb) {
+      case "create":
+        if (formatGvk(request.resource.gvk) === "v1.Binding") {
+          return bindPod(this.#around, request, parseWriteOptions(request, warnings))
+        }
+        return create(this.#around, request, parseWriteOptions(request, warnings))
+      case "update":
+        return update(this.#around, request, parseWriteOptions(request, warnings))
+      case "patch":
+        return patch(this.#around, request, parseWriteOptions(request, warnings))
+      case "delete":
+        return deleteOne(this.#around, request)
+      case "deletecollection":
+        return deleteCollection(this.#around, request)
+    }
+  }
+}
+
+/** Patches throw errors of their own, which say all that a Status needs. */
+const failureOf = (error: unknown): Failure => {
+  if (error instanceof Refusal) return error.failure
+  if (isPatchFailure(error)) {
+    const { code, reason, message } = error
+    const causes =
+      error._tag === "ApplyConflict"
+        ? { details: { causes: error.conflictCauses } }
+        : code === 422
+          ? { details: {} }
+          : {}
+    return { type: "failure", code, message, ...(reason === undefined ? {} : { reason }), ...causes }
+  }
+  return internalError(error instanceof Error ? error.message : String(error))
+}
+
+const patchFailures: ReadonlySet<string> = new Set<PatchFailure["_tag"]>([
+  "MalformedPatchError",
+  "PatchTooLargeError",
+  "InapplicablePatchError",
+  "UnclassifiedPatchError",
+  "ApplyConflict",
+])
+
+const isPatchFailure = (error: unknown): error is PatchFailure =>
+  error instanceof Error && patchFailures.has((error as { _tag?: string })._tag ?? "")

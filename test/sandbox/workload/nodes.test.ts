@@ -1,0 +1,139 @@
+/** The scheduler and what virtual nodes do with Pods, over HTTP against the sandbox. */
+
+import { describe, expect, test } from "vitest"
+import { kinds } from "../../../src/sandbox/workload/kinds.ts"
+import type { ApiObject, Node, Pod } from "../../../src/sandbox/workload/objects.ts"
+import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pod-facts.ts"
+import { livingClusters } from "./living-cluster.ts"
+
+const start = livingClusters()
+
+const pod = (name: string, spec: object = {}, annotations: Record<string, string> = {}) => ({
+  metadata: { name, annotations },
+  spec: { containers: [{ name: "main", image: "busybox" }], ...spec },
+})
+
+describe("The scheduler", () => {
+  test("says why a Pod fits nowhere, and places it when that changes", async () => {
+    const cluster = await start()
+    const requests = { cpu: "100", memory: "1Gi" }
+    await cluster.create(
+      kinds.pods,
+      pod("big", { containers: [{ name: "main", image: "x", resources: { requests } }] }),
+    )
+    const scheduled = () => conditionOf(cluster.get<Pod>(kinds.pods, "big")?.status?.conditions, "PodScheduled")
+    await cluster.sees(() => scheduled()?.status === "False")
+    expect(scheduled()).toMatchObject({
+      reason: "Unschedulable",
+      message: "0/2 nodes are available: 2 Insufficient cpu.",
+    })
+    await cluster.sees(async () => (await cluster.reasons("big")).includes("FailedScheduling"))
+    const status = { allocatable: { cpu: "200" } }
+    await cluster.api.patch(kinds.nodes, { name: "virtual-2" }, "merge", { status }, "status")
+    await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "big") as Pod))
+    expect(cluster.get<Pod>(kinds.pods, "big")?.spec.nodeName).toBe("virtual-2")
+  })
+
+  test("spreads Pods over the nodes and heeds selectors and taints", async () => {
+    const cluster = await start({ nodes: 3 })
+    await cluster.api.patch(kinds.nodes, { name: "virtual-3" }, "merge", {
+      spec: { taints: [{ key: "x", effect: "NoSchedule" }] },
+    })
+    for (let index = 0; index < 4; index++) await cluster.create(kinds.pods, pod(`p${index}`))
+    await cluster.create(kinds.pods, pod("chosen", { nodeSelector: { "kubernetes.io/hostname": "virtual-1" } }))
+    await cluster.sees(async () => (await cluster.pods()).every(({ spec }) => (spec.nodeName ?? "") !== ""))
+    const nodes = (await cluster.pods()).map(({ spec }) => spec.nodeName)
+    expect(nodes.filter((node) => node === "virtual-2")).toHaveLength(2)
+    expect(nodes.filter((node) => node === "virtual-3")).toHaveLength(0)
+    expect(cluster.get<Pod>(kinds.pods, "chosen")?.spec.nodeName).toBe("virtual-1")
+  })
+})
+
+describe("A Pod on a virtual node", () => {
+  test("is created, started and ready with a kubelet's conditions, times and Events", async () => {
+    const cluster = await start()
+    await cluster.create(kinds.pods, pod("bare"))
+    await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "bare") as Pod))
+    const states = cluster.history<Pod>("v1.Pod", "bare").map(({ status }) => status)
+    expect([
+      ...new Set(states.map((state) => `${state?.phase} ${Object.keys(state?.containerStatuses?.[0]?.state ?? {})}`)),
+    ]).toEqual(["Pending ", "Pending waiting", "Running running"])
+    const { status } = cluster.get<Pod>(kinds.pods, "bare") as Pod
+    expect(status?.conditions?.map(({ type, status: value }) => `${type}=${value}`)).toEqual([
+      "PodReadyToStartContainers=True",
+      "Initialized=True",
+      "Ready=True",
+      "ContainersReady=True",
+      "PodScheduled=True",
+    ])
+    expect(status?.podIP).toMatch(/^10\.1(2[89]|\d\d)\./)
+    await cluster.sees(async () => (await cluster.reasons("bare")).length === 4)
+    expect(await cluster.reasons("bare")).toEqual(expect.arrayContaining(["Scheduled", "Pulled", "Created", "Started"]))
+  })
+
+  test("that crashes is started again after growing pauses", async () => {
+    const cluster = await start()
+    await cluster.create(kinds.pods, pod("crash", {}, { "sandbox.kubereel.dev/fail-after": "1s" }))
+    const container = () => cluster.get<Pod>(kinds.pods, "crash")?.status?.containerStatuses?.[0]
+    await cluster.sees(() => container()?.restartCount === 3)
+    const waits = cluster
+      .history<Pod>("v1.Pod", "crash")
+      .flatMap(({ status }) => status?.containerStatuses?.[0]?.state.waiting ?? [])
+      .filter(({ reason }) => reason === "CrashLoopBackOff")
+    expect(new Set(waits.map(({ message }) => message?.slice(0, 12)))).toEqual(
+      new Set(["back-off 10s", "back-off 20s"]),
+    )
+    expect(container()?.lastState.terminated).toMatchObject({ exitCode: 1, reason: "Error" })
+    expect(await cluster.reasons("crash")).toContain("BackOff")
+  })
+
+  test("ends as its annotations say", async () => {
+    const cluster = await start()
+    await cluster.create(
+      kinds.pods,
+      pod("fine", { restartPolicy: "Never" }, { "sandbox.kubereel.dev/complete-after": "3s" }),
+    )
+    await cluster.create(
+      kinds.pods,
+      pod(
+        "fails",
+        { restartPolicy: "Never" },
+        { "sandbox.kubereel.dev/fail-after": "2s", "sandbox.kubereel.dev/exit-code": "42" },
+      ),
+    )
+    await cluster.sees(async () => (await cluster.pods()).map(phaseOf).join() === "Failed,Succeeded")
+    const [fails, fine] = await cluster.pods()
+    const times = fine?.status?.containerStatuses?.[0]?.state.terminated
+    expect(Date.parse(times?.finishedAt ?? "") - Date.parse(times?.startedAt ?? "")).toBe(3000)
+    expect(fails?.status?.containerStatuses?.[0]?.state.terminated?.exitCode).toBe(42)
+  })
+
+  test("that is deleted is killed, reported as ended, and only then gone", async () => {
+    const cluster = await start()
+    await cluster.create(kinds.pods, pod("bare"))
+    await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "bare") as Pod))
+    await cluster.api.delete(kinds.pods, { namespace: "default", name: "bare" })
+    await cluster.sees(() => cluster.get(kinds.pods, "bare") === undefined)
+    const states = cluster
+      .history<Pod>("v1.Pod", "bare")
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+    expect(phaseOf(states[0] as Pod)).toBe("Running")
+    expect(states.at(-1)?.status?.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 143 })
+    await cluster.sees(async () => (await cluster.reasons("bare")).includes("Killing"))
+  })
+})
+
+describe("A virtual node", () => {
+  test("renews its Lease every 10 s", async () => {
+    const cluster = await start({ nodes: 1 })
+    type Lease = ApiObject & { readonly spec: { readonly renewTime: string; readonly holderIdentity: string } }
+    const lease = (): Lease | undefined =>
+      cluster.sandbox.get("coordination.k8s.io/v1.Lease", "kube-node-lease", "virtual-1") as Lease | undefined
+    await cluster.sees(() => lease() !== undefined)
+    const first = lease()?.spec.renewTime ?? ""
+    expect(first).toMatch(/\.\d{6}Z$/)
+    await cluster.sees(() => lease()?.spec.renewTime !== first)
+    expect(Date.parse(lease()?.spec.renewTime ?? "") - Date.parse(first)).toBeGreaterThanOrEqual(9_990)
+    expect(conditionOf(cluster.get<Node>(kinds.nodes, "virtual-1")?.status?.conditions, "Ready")?.status).toBe("True")
+  })
+})

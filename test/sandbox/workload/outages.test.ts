@@ -1,0 +1,80 @@
+/** What happens to the server must not happen to the workload: the caches catch up and the controllers go on. */
+
+import { expect, test } from "vitest"
+import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
+import { kinds } from "../../../src/sandbox/workload/kinds.ts"
+import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
+import { WorkloadManager } from "../../../src/sandbox/workload/workload-manager.ts"
+import { type LivingCluster, livingClusters } from "./living-cluster.ts"
+
+const start = livingClusters()
+
+const web = (name: string, replicas: number) => ({
+  metadata: { name },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "nginx", image: "nginx:1" }] } },
+  },
+})
+
+const isComplete = (cluster: LivingCluster, name: string, replicas: number) => (): boolean => {
+  const { status, metadata } = cluster.get<Deployment>(kinds.deployments, name) ?? {
+    status: undefined,
+    metadata: undefined,
+  }
+  return (
+    status?.availableReplicas === replicas &&
+    status.observedGeneration === metadata?.generation &&
+    status.replicas === replicas
+  )
+}
+
+const disasters: ReadonlyArray<readonly [string, (cluster: LivingCluster) => void]> = [
+  ["all connections drop", (cluster) => cluster.sandbox.faults.dropConnections()],
+  [
+    "all connections drop and the versions have expired",
+    (cluster) => {
+      for (const plural of ["pods", "replicasets", "deployments", "nodes"])
+        cluster.sandbox.faults.forceExpired(plural, 1)
+      cluster.sandbox.faults.dropConnections()
+    },
+  ],
+]
+
+test.each(disasters)("Deployments reach their size though %s in between", async (_name, strike) => {
+  const cluster = await start()
+  await cluster.create(kinds.deployments, web("one", 5))
+  await cluster.sees(async () => (await cluster.pods()).length >= 2)
+  strike(cluster)
+  // The test's own connection has to notice, too.
+  await cluster.passes(500)
+  await cluster.create(kinds.deployments, web("two", 3))
+  await cluster.patch(kinds.deployments, "one", { spec: { replicas: 2 } })
+  await cluster.sees(() => isComplete(cluster, "one", 2)() && isComplete(cluster, "two", 3)(), 25)
+  await cluster.sees(async () => (await cluster.pods()).length === 5)
+  expect((await cluster.pods()).every(isReady)).toBe(true)
+})
+
+test("A Pod deleted while nobody watched is replaced", async () => {
+  const cluster = await start()
+  await cluster.create(kinds.deployments, web("one", 2))
+  await cluster.sees(isComplete(cluster, "one", 2))
+  cluster.sandbox.faults.dropConnections()
+  const [pod] = await cluster.pods()
+  cluster.sandbox.delete("v1.Pod", "default", pod?.metadata.name ?? "")
+  await cluster.sees(async () => {
+    const pods = await cluster.pods()
+    return pods.length === 2 && pods.every(isReady) && pods.every(({ metadata }) => metadata.uid !== pod?.metadata.uid)
+  }, 25)
+})
+
+test("After close nothing is written and no timer is left", async () => {
+  const cluster = await start()
+  await cluster.create(kinds.deployments, web("one", 3))
+  await cluster.sees(async () => (await cluster.pods()).length === 3)
+  const other = await WorkloadManager.start({ server: cluster.sandbox.endpoint, clock: cluster.clock, controllers: [] })
+  await other.close()
+  await cluster.close()
+  expect(cluster.clock.pending).toBe(0)
+})

@@ -1,0 +1,137 @@
+/** What a client can do wrong with a body, and that it harms nobody. */
+
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { goJsonError } from "../../../src/sandbox/writes/go-json-error.ts"
+import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await Sandbox.start({ ledger: "none" })
+  await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "base" }, data: { k: "v" } })
+})
+afterAll(() => sandbox.close())
+
+describe("Go's words for text that is no JSON", () => {
+  test.each([
+    ["", "unexpected end of JSON input"],
+    ['{"a":', "unexpected end of JSON input"],
+    ['{"a" 5}', "invalid character '5' after object key"],
+    ['{"a":1 "b":2}', "invalid character '\"' after object key:value pair"],
+    ["[1 2]", "invalid character '2' after array element"],
+    ["{,}", "invalid character ',' looking for beginning of object key string"],
+    ["nul", "unexpected end of JSON input"],
+    ["nulx", "invalid character 'x' in literal null (expecting 'l')"],
+    ["{} x", "invalid character 'x' after top-level value"],
+    ["-x", "invalid character 'x' in numeric literal"],
+    ["1.x", "invalid character 'x' after decimal point in numeric literal"],
+    ["1ex", "invalid character 'x' in exponent of numeric literal"],
+    ['"\\x"', "invalid character 'x' in string escape code"],
+    ['"\\u00g0"', "invalid character 'g' in \\u hexadecimal character escape"],
+    ['"a\nb"', "invalid character '\\n' in string literal"],
+    ["'", "invalid character '\\'' looking for beginning of value"],
+  ])("%s", (text, message) => {
+    expect(goJsonError(text)).toBe(message)
+  })
+
+  test("there is a problem exactly where JSON.parse sees one", () => {
+    const text = fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc.json().chain((json) => fc.nat(json.length).map((at) => json.slice(0, at))),
+    )
+    fc.assert(
+      fc.property(text, (candidate) => {
+        let valid = true
+        try {
+          JSON.parse(candidate)
+        } catch {
+          valid = false
+        }
+        return (goJsonError(candidate) === "") === valid
+      }),
+    )
+  })
+})
+
+test("whatever the body, the answer is a Status that says no, and the server lives", async () => {
+  const types = [
+    "application/json",
+    "application/yaml",
+    "",
+    mergePatch.type,
+    strategicPatch.type,
+    jsonPatch.type,
+    applyPatch.type,
+  ]
+  const body = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.constantFrom("null", "[]", "5", '"x"', "{}", "[{}]", "---", "a: &x [*x]"),
+  )
+  const method = fc.constantFrom("POST", "PUT", "PATCH")
+  await fc.assert(
+    fc.asyncProperty(method, fc.constantFrom(...types), body, async (verb, type = "", text) => {
+      const path = verb === "POST" ? configMaps : `${configMaps}/base?fieldManager=x`
+      const answer = await send(sandbox, verb, path, text, { type })
+      if (answer.status >= 300) expect(bodyOf(answer)).toMatchObject({ kind: "Status", code: answer.status })
+      expect([200, 201, 400, 409, 415, 422, 500]).toContain(answer.status)
+      expect(answer.text).not.toContain("Internal error")
+    }),
+    { numRuns: 300 },
+  )
+  expect((await send(sandbox, "GET", `${configMaps}/base`)).status).toBe(200)
+})
+
+test("a body over 3 MB is refused with 413, announced or not", async () => {
+  const body = JSON.stringify({ metadata: { name: "big" }, data: { k: "x".repeat(3 * 1024 * 1024) } })
+  const answer = await send(sandbox, "POST", configMaps, body)
+  expect([answer.status, bodyOf(answer).reason]).toEqual([413, "RequestEntityTooLarge"])
+  expect(sandbox.get("v1.ConfigMap", "default", "big")).toBeUndefined()
+})
+
+test("__proto__ and its like are keys like any other", async () => {
+  const text =
+    '{"metadata":{"name":"proto","labels":{"constructor":"x"}},"data":{"__proto__":"a","toString":"b","constructor":"c"}}'
+  await sendFor(sandbox, 201, "POST", configMaps, text)
+  const patch = '{"data":{"__proto__":"d","hasOwnProperty":"e"},"__proto__":{"polluted":"yes"}}'
+  for (const options of [mergePatch, strategicPatch])
+    await sendFor(sandbox, 200, "PATCH", `${configMaps}/proto`, patch, options)
+  const json = '[{"op":"add","path":"/data/valueOf","value":"f"},{"op":"add","path":"/data/__proto__","value":"g"}]'
+  await sendFor(sandbox, 200, "PATCH", `${configMaps}/proto`, json, jsonPatch)
+  const applied = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"proto"},"data":{"__proto__":"h"}}'
+  await sendFor(sandbox, 200, "PATCH", `${configMaps}/proto?fieldManager=m&force=true`, applied, applyPatch)
+  const { text: stored } = await send(sandbox, "GET", `${configMaps}/proto`)
+  const data = JSON.parse(stored).data as object
+  expect(Object.entries(data).sort()).toEqual([
+    ["__proto__", "h"],
+    ["constructor", "c"],
+    ["hasOwnProperty", "e"],
+    ["toString", "b"],
+    ["valueOf", "f"],
+  ])
+  expect(({} as { polluted?: string }).polluted).toBeUndefined()
+})
+
+describe("unknown fields", () => {
+  const body = { metadata: { name: "unknown" }, data: { k: "v" }, nope: { deep: 1 } }
+
+  test("are dropped, with a warning unless nobody wants one", async () => {
+    const warned = await send(sandbox, "POST", `${configMaps}?dryRun=All`, body)
+    expect([warned.status, warned.warnings]).toEqual([201, ['unknown field "nope"']])
+    expect(warned.text).not.toContain("nope")
+    const silent = await send(sandbox, "POST", `${configMaps}?dryRun=All&fieldValidation=Ignore`, body)
+    expect([silent.status, silent.warnings]).toEqual([201, []])
+    expect(silent.text).not.toContain("nope")
+  })
+
+  test("are refused when the client is strict, as are repeated ones", async () => {
+    const text = '{"metadata":{"name":"x"},"data":{"a":"1","a":"2"},"nope":1}'
+    const answer = await send(sandbox, "POST", `${configMaps}?fieldValidation=Strict`, text)
+    expect([answer.status, bodyOf(answer).message]).toEqual([
+      400,
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.a", unknown field "nope"',
+    ])
+  })
+})
