@@ -8,8 +8,13 @@ import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, test } from "vitest"
 import { parse } from "yaml"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { formatGvk } from "../../../src/kube/gvk.ts"
+import { readRecording } from "../../../src/sandbox/recording.ts"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
 import { formatExactJson, type JsonObject } from "../../../src/trace/exact-json.ts"
+import type { PodLifecycle } from "../../../src/trace/simkube-trace.ts"
 import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
 import { recordLines } from "./record-lines.ts"
 
@@ -22,12 +27,17 @@ interface Golden {
   readonly size: readonly [applied: number, deleted: number, index: number]
   /** Objects that SimKube left out because the trace holds their owner, by prefix of `gvk namespace/name`. */
   readonly owned: ReadonlyArray<string>
+  /** Lifecycles in SimKube's export. */
+  readonly lives: number
+  /** Unix seconds: the end of the window that SimKube exported, exclusive, where it matters. */
+  readonly until?: number
 }
 
 const goldens: ReadonlyArray<Golden> = [
   {
     name: "recording",
     size: [8, 3, 6],
+    lives: 16,
     owned: [
       "apps/v1.ReplicaSet team-a/web-",
       "v1.Pod team-a/web-",
@@ -36,7 +46,8 @@ const goldens: ReadonlyArray<Golden> = [
       "v1.Pod team-b/migrate-",
     ],
   },
-  { name: "recording-2", size: [7, 3, 5], owned: [] },
+  // The second run of the CronJob, at :40, was recorded and lay beyond the window.
+  { name: "recording-2", size: [7, 3, 5], owned: [], lives: 8, until: 1_795_257_540 },
 ]
 
 const directories: Array<string> = []
@@ -44,10 +55,10 @@ afterAll(() => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 
-describe.each(goldens)("the golden pair $name", ({ name, size, owned }) => {
+describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, until }) => {
   const folder = fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
   const simkube = readTrace(readFileSync(join(folder, "simkube-2.7.sktrace")))
-  const ours = exportRecording(folder, simkube)
+  const ours = exportRecording(folder, simkube, { until })
   test("is as large as when it was made", () => {
     const counted = (action: string): number => simkube.changes.filter((change) => change.action === action).length
     expect([counted("applied"), counted("deleted"), simkube.index.size]).toEqual(size)
@@ -55,7 +66,7 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned }) => {
 
   test("leaves out what its objects own, which was recorded all the same", async () => {
     const { changes } = await ours
-    const { changes: all } = await exportRecording(folder, simkube, { excludeOwned: false })
+    const { changes: all } = await exportRecording(folder, simkube, { excludeOwned: false, until })
     for (const prefix of owned) {
       expect(changes.some(({ key }) => key.startsWith(prefix))).toBe(false)
       expect(all.some(({ key }) => key.startsWith(prefix))).toBe(true)
@@ -81,6 +92,12 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned }) => {
     expect(objectsOf(trace)).toEqual(objectsOf(simkube))
   })
 
+  test("holds the same lifecycles: owner, hash, start and end, in the same order", async () => {
+    const trace = await ours
+    expect([...simkube.lifecycles.values()].flat()).toHaveLength(lives)
+    expect(sortedEntries(trace.lifecycles)).toEqual(sortedEntries(simkube.lifecycles))
+  })
+
   test("keeps the order of each object's events", async () => {
     const trace = await ours
     const ofObject = (changes: Trace["changes"], key: string): ReadonlyArray<string> =>
@@ -100,6 +117,8 @@ interface Change {
 interface Trace {
   readonly changes: ReadonlyArray<Change>
   readonly index: ReadonlyMap<string, string>
+  /** By `gvk namespace/name hash`; `start end` each. */
+  readonly lifecycles: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
 const describeChange = ({ seconds, action, key }: Change): string => `${seconds} ${action} ${key}`
@@ -107,10 +126,13 @@ const describeChange = ({ seconds, action, key }: Change): string => `${seconds}
 const sorted = (index: ReadonlyMap<string, string>): ReadonlyArray<string> =>
   [...index].map(([key, hash]) => `${key} ${hash}`).sort()
 
+const sortedEntries = (lifecycles: Trace["lifecycles"]): ReadonlyArray<readonly [string, ReadonlyArray<string>]> =>
+  [...lifecycles].sort(([left], [right]) => (left < right ? -1 : 1))
+
 async function exportRecording(
   folder: string,
   simkube: Trace,
-  { excludeOwned = true }: { readonly excludeOwned?: boolean } = {},
+  { excludeOwned = true, until }: { readonly excludeOwned?: boolean; readonly until: number | undefined },
 ): Promise<Trace> {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-golden-"))
   directories.push(directory)
@@ -118,6 +140,7 @@ async function exportRecording(
     readonly trackedObjects: Readonly<Record<string, { readonly skipOwned?: boolean } | null>>
   }
   await recordLines(folder, new Set(Object.keys(trackedObjects)), directory)
+  await learnOwners(folder, new Set(Object.keys(trackedObjects)), directory)
   const reader = ArchiveReader.open(directory)
   const cut = reader.cut()
   expect(reader.gaps()).toEqual([])
@@ -129,7 +152,7 @@ async function exportRecording(
     format: "simkube",
     cut,
     fromTime: (Math.min(...seconds) - 60) * 1_000_000,
-    untilTime: (Math.max(...seconds) + 3600) * 1_000_000,
+    untilTime: (until ?? Math.max(...seconds) + 3600) * 1_000_000,
     excludedNamespaces: ["kube-system"],
     excludedLabels: [],
     skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
@@ -144,18 +167,57 @@ async function exportRecording(
   return readTrace(Buffer.concat(chunks))
 }
 
+/** What an owner-resolver would have asked: the owners of kinds that were watched but are not tracked. */
+async function learnOwners(folder: string, tracked: ReadonlySet<string>, directory: string): Promise<void> {
+  const kinds = (await readRecording(folder)).map((kind) => ({ ...kind, gvk: formatGvk(kind.resource.gvk) }))
+  const edges = kinds
+    .filter(({ gvk }) => !tracked.has(gvk))
+    .flatMap(({ gvk, lines }) =>
+      lines.flatMap(({ time, bytes }): ReadonlyArray<StoredOwnerEdge> => {
+        const { object } = JSON.parse(bytes.toString()) as { readonly object: { readonly metadata: Metadata } }
+        const { uid, namespace = "", name, ownerReferences } = object.metadata
+        if (uid === undefined) return []
+        const references = ownerReferences === undefined ? "" : JSON.stringify(ownerReferences)
+        return [{ uid, gvk, namespace, name, ownerReferences: references, source: "learnt", time }]
+      }),
+    )
+  const archive = ArchiveWriter.open(directory)
+  archive.appendOwners(
+    "owner-resolver",
+    archive.nextIncarnation("owner-resolver"),
+    1,
+    edges,
+    JSON.stringify(edges).length,
+  )
+  archive.close()
+}
+
+interface Metadata {
+  readonly uid?: string
+  readonly namespace?: string
+  readonly name: string
+  readonly ownerReferences?: unknown
+}
+
+const describeLife = (life: PodLifecycle): string =>
+  life.state === "empty" ? "empty" : `${life.start} ${life.state === "finished" ? life.end : "running"}`
+
 function readTrace(bytes: Uint8Array): Trace {
   const reader = new SimkubeTraceReader()
   const items: Array<SimkubeTraceItem> = [...reader.push(bytes), ...reader.end()]
   const changes: Array<Change> = []
   const index = new Map<string, string>()
+  const lifecycles = new Map<string, ReadonlyArray<string>>()
   for (const item of items) {
     if (item.type === "applied" || item.type === "deleted") {
       changes.push({ seconds: item.seconds, action: item.type, key: keyOf(item.object), object: item.object })
     }
+    if (item.type === "lifecycles") {
+      for (const [hash, list] of item.pods) lifecycles.set(`${item.gvk} ${item.owner} ${hash}`, list.map(describeLife))
+    }
     if (item.type === "index") index.set(`${item.gvk} ${item.name}`, String(item.hash))
   }
-  return { changes, index }
+  return { changes, index, lifecycles }
 }
 
 function keyOf(object: JsonObject): string {
