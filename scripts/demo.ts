@@ -1,70 +1,88 @@
 /**
- * `npm start`: a recorded minute of a real cluster, played at five times its speed by an embedded API server, recorded by
- * the real recorder, exported, and compared with what was played. Exits 1 unless they agree.
+ * `npm start`: a little cluster in this process lives through a quarter of a minute, the real recorder records it, and what it
+ * exports is compared with what the cluster's own ledger says. Exits 1 unless they agree.
  *
  * `npm start -- --kubeconfig FILE` records that cluster instead, until Ctrl-C.
  */
 import "./require-node.js"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
+import { parseArgs, styleText } from "node:util"
 import * as Effect from "effect/Effect"
-import { createLiveLine, systemLiveClock } from "../src/cli/live-line.ts"
+import { createLiveLine, type LiveLine, systemLiveClock } from "../src/cli/live-line.ts"
 import { createLogger } from "../src/cli/log.ts"
+import { formatBytes, formatCount } from "../src/cli/quantities.ts"
 import { recordCommand } from "../src/cli/record.ts"
 import { renderStatusLine } from "../src/cli/status-line.ts"
 import { isColoured, isLive, processTerminal } from "../src/cli/terminal.ts"
 import { readVersion } from "../src/cli/version.ts"
-import { type PlayedLine, RecordingPlayer } from "../src/sandbox/index.ts"
+import { systemClock } from "../src/runtime/clock.ts"
+import { type DemoStep, playDemo } from "../src/sandbox/demo/index.ts"
+import { LocalCluster, writeKubeconfig } from "../src/sandbox/local-cluster.ts"
 import { type RunningRecorder, startRecorder } from "../src/tracer/recorder.ts"
+import { compareKind, type NamedChange } from "./demo-comparison.ts"
+import { type ExportedChange, exportChanges, exportSimkube, type SimkubeSummary } from "./demo-export.ts"
 
-const speed = 5
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** One change as both sides name it. */
-const changeName = (gvk: string, uid: string, resourceVersion: string, deleted: boolean): string =>
-  `${gvk} ${uid} ${resourceVersion} ${deleted ? "deleted" : "applied"}`
+type Colour = Parameters<typeof styleText>[0]
+const colours = isColoured(process.stdout, process.env)
+const painted = (colour: Colour, text: string): string =>
+  colours ? styleText(colour, text, { validateStream: false }) : text
 
-const playDemo = async (): Promise<number> => {
+/** By kind, how many changes had happened before it was watched. */
+type Before = ReadonlyMap<string, number>
+
+interface Exported {
+  readonly before: Before
+  readonly changes: ReadonlyArray<ExportedChange>
+  readonly simkube: SimkubeSummary
+}
+
+const playAndRecord = async (): Promise<number> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-demo-"))
-  const player = await RecordingPlayer.start({ directory: here("../test/data/recording"), speed })
   try {
+    await using cluster = await LocalCluster.start({
+      nodes: 3,
+      ledger: "versions",
+      onTrouble: (detail) => console.warn(detail),
+    })
     console.log(
-      `A minute of a Kubernetes 1.34 cluster, recorded earlier, plays at ${speed}× its speed on ${player.url}.`,
+      `A cluster of 3 virtual nodes lives in this process, on ${cluster.sandbox.url}. A recorder watches it.\n`,
     )
     const kubeconfig = join(directory, "kubeconfig")
-    await writeFile(kubeconfig, kubeconfigOf(player.url))
-    const exported = await Effect.runPromise(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const running = yield* startRecorder(
-            {
-              config: here("demo.yml"),
-              kubeconfig,
-              context: undefined,
-              port: 0,
-              bind: "127.0.0.1",
-              dataDir: join(directory, "data"),
-              namespaces: [],
-              allowSecrets: false,
-              fsync: "interval",
-              reportEvents: false,
-              version: readVersion(),
-            },
-            quietLog,
-          )
-          yield* Effect.promise(() => watchUntilPlayed(player, running))
-          return yield* Effect.promise(() => exportAll(running.port))
+    await writeKubeconfig(kubeconfig, cluster.sandbox.url)
+    const settings = { ...recorderSettings, kubeconfig, dataDir: join(directory, "data") }
+    const program = Effect.gen(function* () {
+      const running = yield* startRecorder(settings, quietLog)
+      const before = yield* Effect.promise(() => recordDemo(cluster, running))
+      return yield* Effect.promise(
+        async (): Promise<Exported> => ({
+          before,
+          changes: await exportChanges(running.port),
+          simkube: await exportSimkube(running.port),
         }),
-      ),
-    )
-    return compare(player.played, exported)
+      )
+    })
+    return report(cluster, await Effect.runPromise(Effect.scoped(program)))
   } finally {
-    await player.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+const recorderSettings = {
+  config: here("demo.yml"),
+  context: undefined,
+  port: 0,
+  bind: "127.0.0.1",
+  namespaces: [],
+  allowSecrets: false,
+  fsync: "interval" as const,
+  reportEvents: false,
+  version: readVersion(),
 }
 
 const quietLog = createLogger({
@@ -75,99 +93,124 @@ const quietLog = createLogger({
   isColoured: isColoured(process.stderr, process.env),
 })
 
-const kubeconfigOf = (server: string): string => `apiVersion: v1
-kind: Config
-clusters: [{name: recorded, cluster: {server: "${server}"}}]
-users: [{name: nobody, user: {}}]
-contexts: [{name: recorded, context: {cluster: recorded, user: nobody}}]
-current-context: recorded
-`
-
-/** Shows the recording live until the last line is played and what was played is committed, at most 60 s. */
-const watchUntilPlayed = async (player: RecordingPlayer, { recording }: RunningRecorder): Promise<void> => {
+/** Plays the demo from the moment every kind is watched until what it did is recorded and nothing more happens. */
+const recordDemo = async (cluster: LocalCluster, running: RunningRecorder): Promise<Before> => {
   const line = createLiveLine({
     stream: process.stdout,
     isEnabled: isLive(process.stdout, process.env),
     clock: systemLiveClock,
   })
-  let isPlayed = false
-  void player.finished.then(() => {
-    isPlayed = true
-  })
+  const stopShowing = showStatus(running, line)
+  try {
+    await until("every kind is watched", 30_000, () => running.recording.statuses.incomplete().length === 0)
+    const before = new Map(recordedKinds.map((gvk) => [gvk, changesOf(cluster, [gvk]).length]))
+    await playDemo({
+      client: cluster.client,
+      clock: systemClock,
+      announce: (step) => line.around(() => console.log(describeStep(step))),
+    })
+    await quiet(cluster, running)
+    return before
+  } finally {
+    stopShowing()
+    line.close()
+  }
+}
+
+const describeStep = ({ at, title }: DemoStep): string => {
+  const colour = /crash/.test(title) ? "red" : /heals/.test(title) ? "green" : "cyan"
+  return `${painted("dim", `${(at / 1000).toFixed(1).padStart(5)} s`)}  ${painted(colour, title)}`
+}
+
+/** ms between two looks. */
+const lookMs = 250
+
+const showStatus = ({ recording }: RunningRecorder, line: LiveLine): (() => void) => {
   const started = performance.now()
   let before = 0
-  let settled = 0
-  while (settled < 4 && performance.now() - started < 60_000) {
-    await new Promise((resolve) => setTimeout(resolve, 250))
+  const look = async (): Promise<void> => {
     const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
-    settled = isPlayed && sequence === before && lagMs === 0 ? settled + 1 : 0
-    line.show((columns) =>
-      renderStatusLine(
-        {
-          eventsPerSecond: (sequence - before) * 4,
-          objects: sequence,
-          lagMs,
-          kinds: recording.statuses.all(),
-          uptimeMs: performance.now() - started,
-        },
-        columns,
-      ),
-    )
+    const status = {
+      eventsPerSecond: ((sequence - before) * 1000) / lookMs,
+      objects: sequence,
+      lagMs,
+      kinds: recording.statuses.all(),
+      uptimeMs: performance.now() - started,
+    }
     before = sequence
+    line.show((columns) => painted("yellow", renderStatusLine(status, columns)))
   }
-  line.close()
+  const timer = setInterval(() => void look().catch((cause: unknown) => console.warn(String(cause))), lookMs)
+  return () => clearInterval(timer)
 }
 
-interface ExportedChange {
-  readonly gvk: string
-  readonly uid: string
-  readonly resourceVersion: string
-  readonly action: string
+const until = async (what: string, limitMs: number, isTrue: () => boolean | Promise<boolean>): Promise<void> => {
+  const deadline = performance.now() + limitMs
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`after ${limitMs / 1000} s it is still not so that ${what}`)
+    await sleep(lookMs)
+  }
 }
 
-const exportAll = async (port: number): Promise<ReadonlyArray<ExportedChange>> => {
-  const answer = await fetch(`http://127.0.0.1:${port}/export`, {
-    method: "POST",
-    body: JSON.stringify({
-      start_ts: 0,
-      end_ts: Math.ceil(Date.now() / 1000) + 1,
-      export_path: "file:///demo.ndjson",
-      filters: { excluded_namespaces: [], excluded_labels: [] },
-      format: "ndjson",
-    }),
+/** Nothing has changed for a second, and what was received is committed. */
+const quiet = async (cluster: LocalCluster, { recording }: RunningRecorder): Promise<void> => {
+  let before = ""
+  let looks = 0
+  await until("nothing happens any more", 30_000, async () => {
+    const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
+    const now = `${changesOf(cluster, recordedKinds).length} ${sequence}`
+    looks = now === before && lagMs === 0 ? looks + 1 : 0
+    before = now
+    return looks >= 4
   })
-  const body = await answer.text()
-  if (!answer.ok) throw new Error(`the export failed: HTTP ${answer.status}: ${body}`)
-  return body
-    .split("\n")
-    .filter((line) => line.includes('"action"'))
-    .map((line) => JSON.parse(line) as ExportedChange)
 }
 
-const compare = (played: ReadonlyArray<PlayedLine>, exported: ReadonlyArray<ExportedChange>): number => {
-  const changes = played.filter(({ type }) => type === "ADDED" || type === "MODIFIED" || type === "DELETED")
-  const kinds = [...new Set(changes.map(({ gvk }) => gvk))].sort()
-  console.log("\nKind                   played  recorded")
+/** As in demo.yml; test/scripts/demo.test.ts compares. */
+export const recordedKinds = [
+  "apps/v1.Deployment",
+  "apps/v1.ReplicaSet",
+  "apps/v1.StatefulSet",
+  "apps/v1.DaemonSet",
+  "batch/v1.Job",
+  "v1.ConfigMap",
+  "v1.Pod",
+] as const
+
+const changesOf = ({ sandbox }: LocalCluster, gvks: ReadonlyArray<string>): ReadonlyArray<NamedChange> =>
+  gvks.flatMap((gvk) =>
+    sandbox.ledger.of(gvk).map(({ uid, resourceVersion, action }) => ({
+      uid,
+      resourceVersion,
+      isDeleted: action === "deleted",
+    })),
+  )
+
+const report = (cluster: LocalCluster, { before, changes, simkube }: Exported): number => {
+  console.log(`\n${painted("bold", "Kind                   happened  recorded")}`)
   let differences = 0
-  for (const gvk of kinds) {
-    const wanted = changes
-      .filter((line) => line.gvk === gvk)
-      .map((line) => changeName(gvk, line.uid, line.resourceVersion, line.type === "DELETED"))
-    const found = exported
-      .filter((change) => change.gvk === gvk)
-      .map((change) => changeName(gvk, change.uid, change.resourceVersion, change.action !== "applied"))
-    const agrees = wanted.length === found.length && wanted.every((name, index) => name === found[index])
-    console.log(
-      `${gvk.padEnd(22)} ${String(wanted.length).padStart(6)} ${String(found.length).padStart(9)}  ${agrees ? "✓" : "✗ they differ"}`,
-    )
-    if (!agrees) differences++
+  let happened = 0
+  for (const gvk of recordedKinds) {
+    const recorded = changes
+      .filter((change) => change.gvk === gvk && change.action !== "gap")
+      .map(({ uid, resourceVersion, action }) => ({ uid, resourceVersion, isDeleted: action !== "applied" }))
+    const kind = compareKind(gvk, changesOf(cluster, [gvk]), before.get(gvk) ?? 0, recorded)
+    happened += kind.done
+    const verdict = kind.difference === undefined ? painted("green", "✓") : painted("red", `✗ ${kind.difference}`)
+    console.log(`${gvk.padEnd(22)} ${String(kind.done).padStart(8)} ${String(kind.recorded).padStart(9)}  ${verdict}`)
+    if (kind.difference !== undefined) differences++
   }
-  const gaps = exported.filter(({ action }) => action === "gap").length
-  if (differences > 0 || gaps > 0 || changes.length === 0) {
-    console.log(`\nThe recording does not agree with what was played: ${differences} kinds differ, ${gaps} gaps.`)
+  const gaps = changes.filter(({ action }) => action === "gap").length
+  console.log(
+    `\nSimKube's format: ${formatCount(simkube.objects, "object")} without what they own, ${formatBytes(simkube.bytes)}; lives of pods under`,
+  )
+  for (const [owner, lives] of simkube.lives) console.log(`  ${owner.padEnd(32)} ${String(lives).padStart(3)}`)
+  if (differences > 0 || gaps > 0 || happened === 0 || simkube.lives.size === 0) {
+    console.log(painted("red", `\nThe recording is not what happened: ${differences} kinds differ, ${gaps} gaps.`))
     return 1
   }
-  console.log(`\nEvery one of ${changes.length} changes was recorded once and in order, none was made up, no gap.`)
+  console.log(
+    painted("green", `\nEach of ${happened} changes was recorded once and in order, none was made up, no gap.`),
+  )
   console.log("\nNext, record a cluster of your own:\n\n  npm start -- --kubeconfig ~/.kube/config\n")
   return 0
 }
@@ -179,5 +222,7 @@ const recordCluster = async (kubeconfig: string): Promise<number> => {
   return recordCommand().run(["--config", here("demo.yml"), "--kubeconfig", kubeconfig], processTerminal)
 }
 
-const { values } = parseArgs({ options: { kubeconfig: { type: "string" } } })
-process.exitCode = values.kubeconfig === undefined ? await playDemo() : await recordCluster(values.kubeconfig)
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { kubeconfig: { type: "string" } } })
+  process.exitCode = values.kubeconfig === undefined ? await playAndRecord() : await recordCluster(values.kubeconfig)
+}

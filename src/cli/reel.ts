@@ -27,6 +27,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Writes what a running recorder has recorded to a file.",
     load: async () => (await import("./export.ts")).exportCommand(),
   },
+  {
+    name: "sandbox",
+    summary: "Runs a Kubernetes API server with controllers and virtual nodes in memory, until Ctrl-C.",
+    load: async () => (await import("./sandbox.ts")).sandboxCommand(),
+  },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },
   { name: "help", summary: "Explains a command.", load: async () => helpCommand },
 ]

@@ -5,6 +5,7 @@
  *
  * - {@link Sandbox}: an in-memory store that clients write to over HTTP and plain method calls change; a ledger of all it
  *   ever did to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
+ * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
  * - {@link RecordingPlayer}: recorded watches, played back byte for byte in their own rhythm.
  * - {@link Faults}, on both: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
  *   that is down; the sandbox can also restart with another past.
@@ -34,6 +35,7 @@ export type { ExpiredAs, FaultKind, Faults } from "./faults.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "./kubernetes-object.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./ledger.ts"
 export type { StreamingList } from "./list-options.ts"
+export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export type { KindedObject } from "./past.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
@@ -44,4 +46,13 @@ export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "./
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
 export { discoveryScope, everything } from "./scope.ts"
 export type { RespondOptions } from "./scripted-answers.ts"
+export {
+  type ControllerName,
+  controllerNames,
+  type Delays,
+  defaultDelays,
+  type VirtualNodesOptions,
+  WorkloadManager,
+  type WorkloadOptions,
+} from "./workload/index.ts"
 export { notImplementedSubresources, otherLimits } from "./writes/not-implemented.ts"

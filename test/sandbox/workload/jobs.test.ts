@@ -107,7 +107,7 @@ describe("A Job", () => {
     await cluster.sees(async () => (await cluster.pods()).length === 0)
   })
 
-  test("is deleted, its Pods first, when its time after the end is over", async () => {
+  test("is asked to be deleted when its time after the end is over, not before", async () => {
     const cluster = await start()
     await cluster.create(kinds.jobs, job("brief", work({ ttlSecondsAfterFinished: 3 })))
     await cluster.sees(ended(cluster, "brief"))
@@ -120,7 +120,7 @@ describe("A Job", () => {
     expect(cluster.clock.wallMicros() / 1000 - end).toBeGreaterThanOrEqual(3000)
   })
 
-  test("that is deleted while it runs leaves no Pod held by its finalizer", async () => {
+  test("that is deleted while it runs leaves no Pod held by the tracking finalizer", async () => {
     const cluster = await start()
     const annotations = { "sandbox.kubereel.dev/complete-after": "1h" }
     await cluster.create(kinds.jobs, job("gone", work({ parallelism: 2, completions: 2 }, annotations)))

@@ -4,7 +4,6 @@ import { expect, test } from "vitest"
 import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
 import { kinds } from "../../../src/sandbox/workload/kinds.ts"
 import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
-import { WorkloadManager } from "../../../src/sandbox/workload/workload-manager.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()
@@ -73,8 +72,10 @@ test("After close nothing is written and no timer is left", async () => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 3))
   await cluster.sees(async () => (await cluster.pods()).length === 3)
-  const other = await WorkloadManager.start({ server: cluster.sandbox.endpoint, clock: cluster.clock, controllers: [] })
-  await other.close()
+  await cluster.manager.close()
+  const version = cluster.sandbox.resourceVersion
+  await cluster.passes(60_000)
+  expect(cluster.sandbox.resourceVersion).toBe(version)
   await cluster.close()
   expect(cluster.clock.pending).toBe(0)
 })

@@ -1,0 +1,140 @@
+/** `reel sandbox`: arguments and printing. The cluster is src/sandbox. */
+import { readFile } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
+import { systemClock } from "../runtime/clock.ts"
+import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
+import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
+import { visible } from "../tracer/configuration/quoted.ts"
+import {
+  type CommandSyntax,
+  flag,
+  integerBetween,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./arguments.ts"
+import { type Command, command } from "./command.ts"
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import type { Terminal } from "./terminal.ts"
+import { UsageError } from "./usage-error.ts"
+
+const options = {
+  port: withDefault("8001", {
+    short: "p",
+    placeholder: "PORT",
+    help: "where the API server listens, on the loopback address; 0 takes any free port",
+    parse: integerBetween(0, 65_535),
+  }),
+  nodes: withDefault("3", {
+    short: "n",
+    placeholder: "NUMBER",
+    help: "virtual nodes, which run pods in appearance only",
+    parse: integerBetween(0, 10_000),
+  }),
+  kubeconfig: withDefault("sandbox.kubeconfig", {
+    placeholder: "FILE",
+    help: "where to write how to reach it",
+    parse: text,
+  }),
+  workload: optional({
+    placeholder: "NAME",
+    help: "demo: a shop that opens, scales, rolls out, breaks, heals and closes, again and again",
+    parse: oneOf("demo"),
+  }),
+  force: flag({ short: "f", help: "replace FILE even if it is no sandbox's kubeconfig" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel sandbox",
+  summary: "Runs a Kubernetes API server with controllers and virtual nodes in memory, until Ctrl-C.",
+  description: [
+    "kubectl, controllers and recorders work against it as against a cluster; nothing in it runs and nothing is kept.",
+    "docs/guides/sandbox.md says what it does as Kubernetes does it, and what it does not.",
+  ],
+  options,
+  examples: [
+    "reel sandbox --workload demo",
+    "KUBECONFIG=sandbox.kubeconfig kubectl get pods -A -w",
+    "reel record --config tracer.yml --kubeconfig sandbox.kubeconfig",
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+export const sandboxCommand = (): Command => command(syntax, run)
+
+/** ms between two rounds of the demo. */
+const demoPauseMs = 5000
+
+const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  if (!given.force && !(await mayReplace(given.kubeconfig))) {
+    const problem = `${visible(given.kubeconfig)} exists and is no sandbox's kubeconfig; name another with --kubeconfig, or --force`
+    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+    return exitCodes.usage
+  }
+  const stop = new AbortController()
+  const stopListening = terminal.onInterrupt(() => stop.abort())
+  try {
+    await using cluster = await LocalCluster.start({
+      port: given.port,
+      nodes: given.nodes,
+      // Nobody compares with it here, and it would grow for ever.
+      ledger: "none",
+      onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
+    })
+    const { url } = cluster.sandbox
+    await writeKubeconfig(given.kubeconfig, url)
+    standardOutput.write(
+      `API server   ${url} (as Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
+        `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nCtrl-C ends it, and everything in it is gone.\n`,
+    )
+    if (given.workload === "demo") await repeatDemo(cluster, stop.signal, terminal)
+    else await aborted(stop.signal)
+    return exitCodes.ok
+  } catch (error) {
+    standardError.write(`${syntax.name}: ${describe(error, given)}\n`)
+    return exitCodes.failed
+  } finally {
+    stopListening()
+  }
+}
+
+const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standardOutput }: Terminal): Promise<void> => {
+  const { client } = cluster
+  while (!signal.aborted) {
+    standardOutput.write("\n")
+    await playDemo({
+      client,
+      clock: systemClock,
+      signal,
+      announce: ({ at, title }) => standardOutput.write(`${(at / 1000).toFixed(1).padStart(5)} s  ${title}\n`),
+    })
+    if (signal.aborted) return
+    await cleanUpDemo(client)
+    await sleep(demoPauseMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Whether nothing stands there, or what an earlier sandbox wrote. */
+const mayReplace = async (path: string): Promise<boolean> => {
+  try {
+    return (await readFile(path, "utf8")).includes(`"current-context": "${sandboxContext}"`)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT"
+  }
+}
+
+const describe = (error: unknown, { port }: Options): string => {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port, 0 for any`
+  return visible(message)
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })

@@ -1,0 +1,80 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { sandboxCommand } from "../../src/cli/sandbox.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "kubereel-sandbox-"))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const run = (terminal: CapturedTerminal, ...argv: string[]): Promise<number> => sandboxCommand().run(argv, terminal)
+
+/** Resolves when the command has said how to use it. */
+const started = async (terminal: CapturedTerminal): Promise<string> => {
+  for (;;) {
+    const server = /API server +(\S+)/.exec(terminal.standardOutput.text())?.[1]
+    if (server !== undefined && terminal.standardOutput.text().includes("Ctrl-C")) return server
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe("reel sandbox", () => {
+  test("serves a cluster with nodes until it is interrupted, and writes a kubeconfig for its owner only", async () => {
+    const terminal = capturedTerminal()
+    const kubeconfig = join(directory, "kubeconfig")
+    const ended = run(terminal, "--port", "0", "--nodes", "2", "--kubeconfig", kubeconfig)
+    const server = await started(terminal)
+    const nodes = (await (await fetch(`${server}/api/v1/nodes`)).json()) as { readonly items: ReadonlyArray<unknown> }
+    expect(nodes.items).toHaveLength(2)
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600)
+    const { clusters } = JSON.parse(readFileSync(kubeconfig, "utf8"))
+    expect(clusters[0].cluster.server).toBe(server)
+    terminal.interrupt()
+    expect(await ended).toBe(exitCodes.ok)
+    expect(terminal.listeners()).toBe(0)
+    await expect(fetch(`${server}/version`)).rejects.toThrow()
+  })
+
+  test("replaces the kubeconfig of an earlier sandbox, and nobody else's unless told to", async () => {
+    const kubeconfig = join(directory, "kubeconfig")
+    writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")
+    const refused = capturedTerminal()
+    expect(await run(refused, "--port", "0", "--kubeconfig", kubeconfig)).toBe(exitCodes.usage)
+    expect(refused.standardError.text()).toContain(
+      "is no sandbox's kubeconfig; name another with --kubeconfig, or --force",
+    )
+    for (const force of [["--force"], []]) {
+      const terminal = capturedTerminal()
+      const ended = run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", kubeconfig, ...force)
+      await started(terminal)
+      terminal.interrupt()
+      expect(await ended).toBe(exitCodes.ok)
+    }
+  })
+
+  test("says that a port is in use, and what to do", async () => {
+    const taken = createServer().listen(0, "127.0.0.1")
+    await new Promise((resolve) => taken.once("listening", resolve))
+    const { port } = taken.address() as { readonly port: number }
+    const terminal = capturedTerminal()
+    const code = await run(terminal, "--port", String(port), "--kubeconfig", join(directory, "kubeconfig"))
+    taken.close()
+    expect(code).toBe(exitCodes.failed)
+    expect(terminal.standardError.text()).toBe(
+      `reel sandbox: port ${port} is in use; choose another with --port, 0 for any\n`,
+    )
+  })
+
+  test("says which file it cannot write", async () => {
+    const terminal = capturedTerminal()
+    const code = await run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", join(directory, "no", "kubeconfig"))
+    expect(code).toBe(exitCodes.failed)
+    expect(terminal.standardError.text()).toContain("no/kubeconfig")
+  })
+})
