@@ -10,7 +10,8 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { createInterface } from "node:readline"
-import { type BenchKind, baseKinds, deployments, furtherKinds, groupPathOf, pathOf } from "./bench-kinds.ts"
+import { setTimeout as sleep } from "node:timers/promises"
+import { type BenchKind, baseKinds, deployments, furtherKinds, groupPathOf, pathOf, pods } from "./bench-kinds.ts"
 import { renderFrames } from "./event-frames.ts"
 import { renderObjects } from "./listing.ts"
 import { firstVersion, type ObjectTemplate } from "./object-template.ts"
@@ -22,6 +23,8 @@ export interface GeneratorOptions {
   readonly furtherKinds?: number
   /** False: `sendInitialEvents` is answered with 422, as a server before 1.32 does, and readers page. Default true. */
   readonly isStreamingListKnown?: boolean
+  /** ms after which the owner of a pod that is asked for by name is answered. Default: such reads are not served. */
+  readonly ownerDelayMs?: number
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as GeneratorOptions
@@ -54,11 +57,27 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
   const url = new URL(request.url ?? "/", "http://bench")
   const kind = kinds.find((each) => pathOf(each) === url.pathname)
   if (kind === undefined) {
-    const document = resourceLists.get(url.pathname)
+    const document = resourceLists.get(url.pathname) ?? (await ownerAt(url.pathname))
     if (document === undefined) return refuse(response, 404, "NotFound", `${url.pathname} is not served`)
     response.writeHead(200, json).end(JSON.stringify(document))
   } else if (url.searchParams.get("watch") === null) await list(kind, url.searchParams, response)
   else await watch(kind, url.searchParams, response)
+}
+
+const ownerPath = /\/namespaces\/bench\/replicasets\/web-(\d+)$/
+
+/** The metadata of the ReplicaSet that the pod of the same number names as its owner. */
+const ownerAt = async (path: string): Promise<unknown> => {
+  const number = ownerPath.exec(path)?.[1]
+  if (number === undefined || options.ownerDelayMs === undefined) return undefined
+  if (options.ownerDelayMs > 0) await sleep(options.ownerDelayMs)
+  const rendered = [...renderObjects(pods, Number(number), Number(number) + 1, { before: "", between: "", after: "" })]
+  const pod = JSON.parse(Buffer.concat(rendered).toString()) as {
+    readonly metadata: { readonly ownerReferences: ReadonlyArray<{ readonly name: string; readonly uid: string }> }
+  }
+  const [owner] = pod.metadata.ownerReferences
+  const metadata = { name: owner?.name, namespace: "bench", uid: owner?.uid }
+  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }
 }
 
 const json = { "Content-Type": "application/json" }

@@ -9,8 +9,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import type { BenchCluster } from "./generator-process.ts"
 import { fieldOf, LineProcess } from "./line-process.ts"
-import type { Progress, RunningSubject, StartSubject } from "./subject.ts"
+import type { Progress, RunningSubject, SubjectOptions } from "./subject.ts"
 
 const reel = fileURLToPath(new URL("../bin/reel.js", import.meta.url))
 /** ms between two questions; less when the last change is near, so that its moment is known to a few ms. */
@@ -19,7 +20,10 @@ const nearMs = 5
 /** ms for a process to come up on a busy machine. */
 const startMs = 30_000
 
-export const startRecorder: StartSubject = async (cluster, { kinds, profileDirectory }) => {
+export const startRecorder = async (
+  cluster: BenchCluster,
+  { kinds, profileDirectory }: SubjectOptions,
+): Promise<RunningRecorder> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-bench-"))
   const data = join(directory, "data")
   const config = join(directory, "tracer.yml")
@@ -48,7 +52,7 @@ export const startRecorder: StartSubject = async (cluster, { kinds, profileDirec
   }
 }
 
-class RunningRecorder implements RunningSubject {
+export class RunningRecorder implements RunningSubject {
   readonly pid: number
   readonly progress: Array<Progress> = []
   readonly #process: LineProcess
@@ -95,6 +99,16 @@ class RunningRecorder implements RunningSubject {
       before = now
       return now.changes >= changes ? 0 : Math.max(nearMs, Math.min(pollMs, restMs / 2))
     })
+  }
+
+  /** Where it records, for readers beside it. */
+  get dataDirectory(): string {
+    return this.#data
+  }
+
+  /** One of its metrics now; `undefined` if it has none of that name. */
+  async metric(name: string): Promise<number | undefined> {
+    return (await this.#questions.metrics()).get(name)
   }
 
   async storedBytes(): Promise<number> {

@@ -10,13 +10,15 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { ingest } from "./ingest.ts"
+import { lookups } from "./lookups.ts"
 import { describeMachine, type Machine, thisMachine } from "./machine.ts"
 import { memory } from "./memory.ts"
 import { summariseProfiles } from "./profile.ts"
+import { sandbox } from "./sandbox.ts"
 import type { Scenario, ScenarioReport } from "./scenario.ts"
 import { formatAsMarkdown, formatForTerminal } from "./table.ts"
 
-const scenarios: ReadonlyArray<Scenario> = [ingest, memory]
+const scenarios: ReadonlyArray<Scenario> = [ingest, memory, sandbox, lookups]
 
 /** Programs of their own that compare ways to do one thing; they print their own tables. */
 const studies: Readonly<Record<string, string>> = {

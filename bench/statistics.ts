@@ -7,6 +7,10 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[(sorted.length >> 1) - 1] ?? Number.NaN)) / 2
 }
 
+/** The smallest value that at least that share of all is not above. NaN for none. */
+export const percentile = (values: ReadonlyArray<number>, share: number): number =>
+  values.toSorted((left, right) => left - right)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN
+
 /** A point of something measured: x may be changes, or a number of kinds. */
 export interface Point {
   readonly x: number

@@ -1,12 +1,13 @@
 /**
  * Bundles what runs into dist/: the command, one file per worker, the toy workers of the tests, and the modules that
- * package.json exports; and puts the OpenAPI documents, which modules of src/sandbox read at runtime, beside them.
+ * package.json exports; and puts the data that modules of src/sandbox read at runtime beside them.
  *
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
  *   test/runtime/workers/NAME.ts  dist/test-workers/NAME.js   actors that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
  *   src/sandbox/schema/data/    dist/openapi/                 copied as they are
+ *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
  * one step, so a process that starts meanwhile loads the old or the new one whole, also when several builds run at once;
@@ -110,7 +111,8 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
     }),
   )
 
-  await copyDocuments(root, dist)
+  await copyData(root, join("schema", "data"), join(dist, "openapi"))
+  await copyData(root, join("protobuf", "data"), join(dist, "protobuf"))
   await removeStrangers(dist, targets)
   const stamp: Stamp = { toolchain, inputs }
   if (built.length + failed.length > 0) await replace(join(dist, "build.json"), JSON.stringify(stamp))
@@ -213,10 +215,9 @@ const replace = async (file: string, text: string | Uint8Array): Promise<void> =
   await rename(fresh, file)
 }
 
-/** Copies the OpenAPI documents; files with the same content are left alone, those without a source are removed. */
-const copyDocuments = async (root: string, dist: string): Promise<void> => {
-  const source = join(root, "src", "sandbox", "schema", "data")
-  const target = join(dist, "openapi")
+/** Copies data of the sandbox; files with the same content are left alone, those without a source are removed. */
+const copyData = async (root: string, folder: string, target: string): Promise<void> => {
+  const source = join(root, "src", "sandbox", folder)
   const names = await readdir(source).catch(absentAs<string[]>([]))
   if (names.length > 0) await mkdir(target, { recursive: true })
   for (const name of names) {

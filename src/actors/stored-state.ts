@@ -17,6 +17,10 @@ export interface KindResumePoint {
   readonly completeTime: number
   /** The empty string when unknown. */
   readonly clusterUid: string
+  /** Why a list was under way when the recording ended; the empty string: none was. */
+  readonly listReason: string
+  /** What of the kind the recording holds (see the watcher's selection); the empty string when it was never said. */
+  readonly selection: string
 }
 
 /** One live object of the kind. */
@@ -93,6 +97,8 @@ export const encodeStoredState = (state: StoredState): Uint8Array => {
   writer.uint32(tag(9, 2)).bytes(new Uint8Array(fingerprints.buffer))
   writer.uint32(tag(14, 0)).bool(state.last)
   writePods(writer, state)
+  writer.uint32(tag(25, 2)).string(state.listReason)
+  writer.uint32(tag(26, 2)).string(state.selection)
   writer.uint32(tag(15, 0)).uint32(state.incarnation)
   return writer.finish()
 }
@@ -106,6 +112,8 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
   let lastTime = 0
   let completeTime = 0
   let clusterUid = ""
+  let listReason = ""
+  let selection = ""
   let numbers: Uint8Array = new Uint8Array(0)
   let versions: Uint8Array = new Uint8Array(0)
   let fingerprints: Uint8Array = new Uint8Array(0)
@@ -164,6 +172,12 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
       case 15:
         incarnation = reader.uint32()
         break
+      case 25:
+        listReason = reader.string()
+        break
+      case 26:
+        selection = reader.string()
+        break
       default:
         if (!podColumns.read(field >>> 3, reader)) reader.skipType(field & 7)
     }
@@ -186,7 +200,7 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
   const { pods, nextPodNumber, lives } = podColumns.finish()
   return {
     ...{ resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation },
-    ...{ pods, nextPodNumber, lives },
+    ...{ pods, nextPodNumber, lives, listReason, selection },
   }
 }
 

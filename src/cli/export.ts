@@ -250,7 +250,7 @@ const report = (order: Order, summary: ExportSummary, terminal: Terminal): ExitC
     )
   if (summary.gaps > 0)
     terminal.standardError.write(
-      `${syntax.name}: the trace is incomplete: it has ${formatCount(summary.gaps, "gap")}, which the server no longer had when the recorder asked\n`,
+      `${syntax.name}: the trace is incomplete: it has ${formatCount(summary.gaps, "gap")}, so changes are missing or may be; a trace in NDJSON says where and why\n`,
     )
   if (summary.unknownOwners !== undefined)
     terminal.standardError.write(

@@ -56,6 +56,8 @@ export interface RecordOutput {
   readonly log: Logger
   /** May be called as often as there is news; does nothing when there is no terminal. */
   readonly showStatus: (status: RecordingStatus) => void
+  /** Whether there is somebody to show it to. */
+  readonly isLive: boolean
 }
 
 /** Runs until it is stopped or fails; answers the exit code. Handles SIGINT and SIGTERM itself, because stopping takes time. */
@@ -89,7 +91,7 @@ const options = {
   namespace: list({
     short: "n",
     placeholder: "NAME",
-    help: "record only this namespace, for which a Role is enough; several are separated by commas",
+    help: "record only this namespace, for which a Role is enough; several, separated by commas, need a ClusterRole",
     parse: parseNamespace,
     split: true,
   }),
@@ -158,9 +160,10 @@ const createOutput = (
   terminal: Terminal,
 ): { readonly output: RecordOutput; readonly close: () => void } => {
   const { standardOutput, standardError, environment } = terminal
+  const isEnabled = isLive(standardOutput, environment)
   const line = createLiveLine({
     stream: standardOutput,
-    isEnabled: isLive(standardOutput, environment),
+    isEnabled,
     clock: systemLiveClock,
   })
   const sink = createLogSink({
@@ -181,5 +184,5 @@ const createOutput = (
     line.close()
     sink.close()
   }
-  return { output: { log, showStatus }, close }
+  return { output: { log, showStatus, isLive: isEnabled }, close }
 }

@@ -47,7 +47,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
         const started = startRecorder(settings, output.log)
         const running = yield* Effect.raceFirst(started, Effect.as(aborted(stop.signal), undefined))
         if (running === undefined) return undefined
-        yield* Effect.forkScoped(showStatus(running, output))
+        if (output.isLive) yield* Effect.forkScoped(showStatus(running, output))
         yield* Effect.raceFirst(aborted(stop.signal), running.recording.ended)
         const { statuses, closed } = running.recording
         return { incomplete: statuses.incomplete(), closed } satisfies Outcome
@@ -95,7 +95,14 @@ const aborted = (signal: AbortSignal): Effect.Effect<void> =>
     signal.addEventListener("abort", () => resume(Effect.void), { once: true })
   })
 
-/** Reads counters twice a second and shows what changed. */
+/** 0 for one that does not answer in time. */
+const liveObjectsOf = (watcher: RunningRecorder["recording"]["watchers"][number]["watcher"]): Effect.Effect<number> =>
+  watcher.call("statistics", undefined, statusIntervalMs).pipe(
+    Effect.map(({ liveObjects }) => liveObjects),
+    Effect.orElseSucceed(() => 0),
+  )
+
+/** Reads counters twice a second and shows what changed. For nobody there is nothing to ask: a call wakes each thread. */
 const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
   Effect.gen(function* () {
     const startedMs = performance.now()
@@ -103,14 +110,13 @@ const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
     let lastMs = startedMs
     while (true) {
       yield* Effect.sleep(statusIntervalMs)
-      const store = yield* recording.store
-        .call("statistics", undefined, statusIntervalMs)
-        .pipe(Effect.orElseSucceed(() => undefined))
-      const live = yield* Effect.forEach(recording.watchers, ({ watcher }) =>
-        watcher.call("statistics", undefined, statusIntervalMs).pipe(
-          Effect.map((statistics) => statistics.liveObjects),
-          Effect.orElseSucceed(() => 0),
-        ),
+      // All at once: one that does not answer must not make the line older than it says.
+      const [store, live] = yield* Effect.all(
+        [
+          recording.store.call("statistics", undefined, statusIntervalMs).pipe(Effect.orElseSucceed(() => undefined)),
+          Effect.forEach(recording.watchers, ({ watcher }) => liveObjectsOf(watcher), { concurrency: "unbounded" }),
+        ],
+        { concurrency: "unbounded" },
       )
       const nowMs = performance.now()
       const events = store === undefined || lastSequence === undefined ? 0 : Math.max(0, store.sequence - lastSequence)

@@ -16,12 +16,27 @@ export interface Clock {
   wallMicros(): number
   /** Monotonic ms, for durations and deadlines. */
   monotonicMs(): number
-  /** Calls `action` once after `delayMs`. */
+  /** Calls `action` once after `delayMs`, however long that is; never before, and never for `Infinity`. */
   after(delayMs: number, action: () => void): Timer
 }
 
 let observedMs = 0
 let observedAt = 0
+
+/** ms: what `setTimeout` keeps at most; a longer delay it takes for 1 ms (Node's documentation of timers). */
+const longestDelay = 2 ** 31 - 1
+
+/** A yearly schedule is a delay of 31,536,000,000 ms: it is waited for in pieces. */
+const longTimer = (delayMs: number, action: () => void): Timer => {
+  const due = performance.now() + delayMs
+  let handle = setTimeout(wait, longestDelay)
+  function wait(): void {
+    const left = due - performance.now()
+    if (left <= 0) action()
+    else handle = setTimeout(wait, Math.min(left, longestDelay))
+  }
+  return { cancel: () => clearTimeout(handle) }
+}
 
 /** The machine's clocks. Timers keep the process alive until cancelled. */
 export const systemClock: Clock = {
@@ -37,6 +52,7 @@ export const systemClock: Clock = {
   },
   monotonicMs: () => performance.now(),
   after(delayMs, action) {
+    if (delayMs > longestDelay) return longTimer(delayMs, action)
     const handle = setTimeout(action, delayMs)
     return { cancel: () => clearTimeout(handle) }
   },

@@ -157,9 +157,9 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     })
   }
 
-  /** Ends the present life at once, as a crash would. For tests and for actors that no longer answer. */
-  async kill(): Promise<void> {
-    await this.#thread?.kill()
+  /** Ends the present life at once, as a crash would, for that reason. For tests and for actors that must not go on. */
+  async kill(reason = "killed"): Promise<void> {
+    await this.#thread?.kill(reason)
   }
 
   /**

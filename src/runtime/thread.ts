@@ -11,7 +11,7 @@ import type { ControlInterface } from "./control.ts"
 export interface Thread {
   send(command: HostCommand, transfer?: ReadonlyArray<MessagePort>): void
   /** Ends the thread at once, in the middle of whatever it does. Resolves when it has ended. */
-  kill(): Promise<void>
+  kill(reason?: string): Promise<void>
 }
 
 export interface ThreadObserver {
@@ -46,8 +46,8 @@ export const workerThread =
     worker.on("exit", (code) => observer.ended(reason === "the thread exited" ? `${reason} with code ${code}` : reason))
     return {
       send: (command, transfer = []) => worker.postMessage(command, [...transfer]),
-      kill: async () => {
-        if (reason === "the thread exited") reason = "killed"
+      kill: async (why = "killed") => {
+        if (reason === "the thread exited") reason = why
         await worker.terminate()
       },
     }
@@ -91,9 +91,9 @@ export const localThread =
     )
     return {
       send: (command) => queueMicrotask(() => host.receive(command)),
-      kill: async () => {
+      kill: async (why = "killed") => {
         host.kill()
-        end("killed")
+        end(why)
       },
     }
   }

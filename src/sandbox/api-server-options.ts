@@ -4,6 +4,7 @@ import type { ServerOptions } from "node:https"
 import type { Clock } from "../runtime/clock.ts"
 import type { ExpiredAs } from "./faults.ts"
 import type { StreamingList } from "./list-options.ts"
+import type { OnTrouble } from "./trouble.ts"
 
 export interface ServerTls {
   /** PEM */
@@ -36,6 +37,8 @@ export interface ApiServerOptions {
   readonly requestLogLimit?: number
   /** Who 403 answers say was refused. Default `system:serviceaccount:default:reader`. */
   readonly user?: string
+  /** Told of defects of the server's own, which clients see as a 500. Default: a warning of the process, on stderr. */
+  readonly onTrouble?: OnTrouble
 }
 
 /** For node:https. */

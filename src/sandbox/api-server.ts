@@ -18,7 +18,7 @@ import { answerDiscovery, missingIn } from "./discovery.ts"
 import { Exchange } from "./exchange.ts"
 import {
   type Failure,
-  internalError,
+  malformedPath,
   methodNotAllowed,
   objectNotFound,
   unauthorized,
@@ -28,13 +28,15 @@ import { Faults } from "./faults.ts"
 import type { Form } from "./forms/form.ts"
 import { negotiateForm } from "./forms/negotiate.ts"
 import { compact, type JsonFormat } from "./json-spacing.ts"
-import { parseListRequest, parseWatchRequest, type WatchRequest } from "./list-options.ts"
+import { parseListRequest, parseWatchRequest, refusedVersion, type WatchRequest } from "./list-options.ts"
 import { sendList } from "./list-response.ts"
 import { answerOpenApi } from "./openapi-answer.ts"
 import { isBelow, refusedPath } from "./path-check.ts"
 import { RequestLog } from "./request-log.ts"
 import type { Resource } from "./resources.ts"
 import type { ResourceRoute } from "./router.ts"
+import { guarded, type OnTrouble, warnProcess } from "./trouble.ts"
+import { answerUnknownMethods } from "./unknown-method.ts"
 import { type StreamSurroundings, WatchStream } from "./watch-stream.ts"
 import { receiveWrite } from "./writes/receive-write.ts"
 
@@ -48,6 +50,7 @@ export class ApiServer {
   readonly #streams = new Set<WatchStream>()
   readonly #surroundings: StreamSurroundings
   readonly #clock: Clock
+  readonly #onTrouble: OnTrouble
   #token: string | undefined
   #port = 0
 
@@ -57,6 +60,7 @@ export class ApiServer {
     this.#options = options
     this.#format = format
     this.#clock = clock
+    this.#onTrouble = options.onTrouble ?? warnProcess
     this.#token = options.token
     this.requests = new RequestLog(options.requestLogLimit ?? 100_000)
     this.faults = new Faults({
@@ -77,8 +81,10 @@ export class ApiServer {
       takeTruncation: this.faults.takeTruncation,
       onSlowReader: this.faults.noteSlowReader,
     }
-    const receive = (request: IncomingMessage, response: ServerResponse): void => this.#receive(request, response)
+    const receive = (request: IncomingMessage, response: ServerResponse): void =>
+      guarded(`${request.method} ${request.url}`, this.#onTrouble, () => this.#receive(request, response))
     this.#server = tls === undefined ? createHttpServer(receive) : createHttpsServer(tlsOptions(tls), receive)
+    answerUnknownMethods(this.#server, format)
     // Longer than any pause of a test: a reused connection must not race with the server's own idle limit.
     this.#server.keepAliveTimeout = 120_000
   }
@@ -150,6 +156,7 @@ export class ApiServer {
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const exchange = new Exchange(request, response, this.#format)
     const { path, queryText: query, verb, scope, route } = exchange
+    exchange.onTrouble = this.#onTrouble
     exchange.onStatus = this.requests.open({
       method: request.method ?? "",
       path,
@@ -166,31 +173,37 @@ export class ApiServer {
   }
 
   #answer(exchange: Exchange): void {
-    try {
+    exchange.attempt(() => {
       const failure = this.#dispatch(exchange)
       if (failure !== undefined) exchange.fail(failure)
-    } catch (error) {
-      exchange.fail(internalError(String(error)))
-    }
+    })
+  }
+
+  /** A read of one object, when its time has come. */
+  #pass(exchange: Exchange, answer: () => void): void {
+    this.faults.gets.pass(() => exchange.attempt(answer))
   }
 
   /** Answers the exchange, now or later, or says why not. */
   #dispatch(exchange: Exchange): Failure | undefined {
     const { route, request } = exchange
     const { registry } = this.#backend
+    if (route.type === "malformed") return malformedPath
     if (this.#token !== undefined && request.headers.authorization !== `Bearer ${this.#token}`) return unauthorized
     const resource = route.type === "resource" ? registry.at(route.group, route.version, route.plural) : undefined
     const injected = this.faults.takeAnswer(exchange, resource)
     if (injected !== undefined) return injected
     if (route.type !== "resource") return this.#discover(exchange)
     if (resource === undefined) return missingIn(registry, route.group)
+    exchange.deprecationWarning = resource.deprecationWarning
     const refusal = refusedPath(exchange, route, resource)
     if (refusal !== undefined) return refusal
     if (exchange.request.method !== "GET") return this.#write(exchange, route, resource)
     if (isBelow(route)) return this.#getBelow(exchange, route, resource)
     const form = this.#form(exchange, resource)
     if (form !== undefined && "type" in form) return form
-    if (route.name !== undefined) return this.#get(exchange, resource, route.namespace ?? "", route.name, form)
+    const { name, namespace = "" } = route
+    if (name !== undefined && exchange.verb === "get") return this.#get(exchange, resource, namespace, name, form)
     return exchange.verb === "watch"
       ? this.#watch(exchange, resource, route.namespace, form)
       : this.#list(exchange, resource, route.namespace, form)
@@ -213,7 +226,7 @@ export class ApiServer {
     { name = "", namespace = "", subresource = "" }: ResourceRoute,
     resource: Resource,
   ): undefined {
-    this.faults.gets.pass(() => {
+    this.#pass(exchange, () => {
       const answer = this.#backend.readSubresource?.(resource, namespace, name, subresource) ?? unknownResource
       if (answer.type === "failure") exchange.fail(answer)
       else exchange.written(answer)
@@ -238,12 +251,15 @@ export class ApiServer {
     return undefined
   }
 
-  #get(exchange: Exchange, resource: Resource, namespace: string, name: string, form?: Form): undefined {
-    this.faults.gets.pass(() => {
+  #get(exchange: Exchange, resource: Resource, namespace: string, name: string, form?: Form): Failure | undefined {
+    const refusal = refusedVersion(exchange.query)
+    if (refusal !== undefined) return refusal
+    this.#pass(exchange, () => {
       const change = this.#backend.get(resource, namespace, name)
       if (change === undefined) exchange.fail(objectNotFound(resource, name))
       else exchange.text(form?.object(change) ?? objectBytes(change).toString("utf8"))
     })
+    return undefined
   }
 
   #list(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {

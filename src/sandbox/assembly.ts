@@ -10,6 +10,7 @@ import { SchemaCatalogue } from "./schema/catalogue.ts"
 import { OpenApiDocuments } from "./schema/openapi-document.ts"
 import type { ServedKinds } from "./served-kinds.ts"
 import { StoreBackend } from "./store-backend.ts"
+import type { OnTrouble } from "./trouble.ts"
 import { Admission } from "./writes/admission.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
 import { WritableKinds } from "./writes/writable-kinds.ts"
@@ -20,6 +21,7 @@ export interface AssemblyOptions {
   readonly random: Randomness
   readonly format: JsonFormat
   readonly lifecycle: boolean
+  readonly onTrouble: OnTrouble
 }
 
 export interface Assembly {
@@ -30,7 +32,7 @@ export interface Assembly {
 }
 
 export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options: AssemblyOptions): Assembly => {
-  const { clock, random, format, lifecycle } = options
+  const { clock, random, format, lifecycle, onTrouble } = options
   const { registry } = kinds
   const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
   const documents = new OpenApiDocuments()
@@ -42,6 +44,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
     random,
     format,
     admission,
+    onTrouble,
     kindOf: (resource) => writable.of(resource),
   }
   store.observe(({ resource }, { change, previous }) => {

@@ -15,6 +15,7 @@ import { coreResources } from "./builtin/core.ts"
 import { eventsResources } from "./builtin/events.ts"
 import { policyResources } from "./builtin/policy.ts"
 import { rbacResources } from "./builtin/rbac.ts"
+import { reviewResources } from "./builtin/reviews.ts"
 import { schedulingResources } from "./builtin/scheduling.ts"
 import { storageResources } from "./builtin/storage.ts"
 import type { Resource } from "./resources.ts"
@@ -23,6 +24,7 @@ export const builtinResources: ReadonlyArray<Resource> = [
   ...coreResources,
   ...appsResources,
   ...eventsResources,
+  ...reviewResources,
   ...autoscalingResources,
   ...batchResources,
   ...policyResources,

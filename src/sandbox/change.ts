@@ -6,6 +6,7 @@
 import { apiVersionOf } from "../kube/gvk.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import type { StoredObject } from "./kubernetes-object.ts"
+import { lineBytes } from "./line-slab.ts"
 import type { Resource } from "./resources.ts"
 
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED"
@@ -66,8 +67,9 @@ export interface EncodedLine {
 export const encodeLine = (type: string, object: string, format: JsonFormat): EncodedLine => {
   const head = format(`{"type":"${type}","object":`)
   const text = `${head}${format(object)}}\n`
-  const size = `${Buffer.byteLength(text).toString(16)}\r\n`
-  const chunk = Buffer.from(`${size}${text}\r\n`, "utf8")
+  const bytes = Buffer.byteLength(text)
+  const size = `${bytes.toString(16)}\r\n`
+  const chunk = lineBytes(`${size}${text}\r\n`, size.length + bytes + 2)
   return { line: chunk.subarray(size.length, -2), chunk, objectStart: head.length }
 }
 

@@ -73,7 +73,7 @@ const formOf = (
   ignoresTarget: boolean,
 ): "plain" | "aggregated" | Failure => {
   if (clauses.length === 0) return "plain"
-  const json = clauses.filter((clause) => takes(clause, "json"))
+  const json = clauses.filter((clause) => takes(clause, "json") || takes(clause, "yaml"))
   for (const { parameters } of json) {
     const [kind, group, version] = [parameters.get("as"), parameters.get("g"), parameters.get("v")]
     if (ignoresTarget || (kind === undefined && group === undefined && version === undefined)) return "plain"

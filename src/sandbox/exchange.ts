@@ -2,17 +2,17 @@
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Failure, statusText } from "./failure.ts"
+import { type Failure, internalError, statusText } from "./failure.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import { flag } from "./list-options.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { discoveryScope } from "./scope.ts"
+import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
+import { headerBytes, warningHeaders } from "./warning-header.ts"
 import type { Written } from "./writes/write-request.ts"
+import { prefersYaml, yamlOf, yamlType } from "./yaml-answer.ts"
 
 type Headers = Readonly<Record<string, string | string[]>>
-
-/** RFC 7234: code 299, no agent, a quoted text. */
-const warningHeader = (text: string): string => `299 - ${JSON.stringify(text)}`
 
 const writeVerbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" }
 
@@ -25,11 +25,19 @@ export class Exchange {
   readonly query: URLSearchParams
   readonly route: Route
   readonly verb: string
+  /** The client prefers YAML. Streams are JSON all the same. */
+  readonly isYaml: boolean
   /** The plural asked for, or {@link discoveryScope}. */
   readonly scope: string
   /** Set by the server; told the status when the answer begins. */
   onStatus: (status: number) => void = () => undefined
+  /** Set by the server; told of defects of its own that a request has brought to light. */
+  onTrouble: OnTrouble = warnProcess
+  /** Set by the server: a `Warning` that goes before all others, whatever the answer. */
+  deprecationWarning: string | undefined
   readonly #format: JsonFormat
+  /** An answer has been given; it is sent at the end of the turn. */
+  #isAnswered = false
 
   constructor(request: IncomingMessage, response: ServerResponse, format: JsonFormat) {
     const url = request.url ?? "/"
@@ -40,9 +48,18 @@ export class Exchange {
     this.queryText = mark < 0 ? "" : url.slice(mark + 1)
     this.query = new URLSearchParams(this.queryText)
     this.route = parseRoute(this.path)
+    if (this.route.type === "resource" && this.route.isWatch === true && this.route.name !== undefined) {
+      const named = `metadata.name=${this.route.name.replace(/[\\,=]/g, "\\$&")}`
+      this.query.set("fieldSelector", [this.query.get("fieldSelector") ?? "", named].join(","))
+    }
     this.verb = verbOf(request.method ?? "GET", this.route, this.query)
     this.scope = this.route.type === "resource" ? this.route.plural : discoveryScope
     this.#format = format
+    this.isYaml = prefersYaml(request.headers.accept)
+    // Without anybody who hears of it, a write that meets an ended answer would end the process. Dead connections are no defect.
+    response.on("error", (error) => {
+      if (!response.destroyed) this.onTrouble(troubleOf(`${request.method} ${this.path}`, error))
+    })
     // A body that nobody reads must be drained before the connection can serve another request. Node does so itself once
     // the answer is through, but a read that waits for long should not hold back what the client has sent.
     if (!Object.hasOwn(writeVerbs, request.method ?? "")) request.resume()
@@ -50,7 +67,16 @@ export class Exchange {
 
   /** Whether the client is still there to be answered. */
   get open(): boolean {
-    return !this.response.destroyed && !this.response.writableEnded
+    return !this.#isAnswered && !this.response.destroyed && !this.response.writableEnded
+  }
+
+  /** Runs a step of answering. Never throws: what the step throws is told, and answered with a 500. */
+  attempt(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.#break(error)
+    }
   }
 
   json(value: object): void {
@@ -59,7 +85,7 @@ export class Exchange {
 
   /** Answers 200 with JSON that is encoded already. */
   text(json: string): void {
-    this.#end(200, "application/json", this.#format(json), {})
+    this.#endDocument(200, json, {})
   }
 
   /** Answers JSON that proxies and clients may keep: 304 without a body when the client has it already. */
@@ -88,8 +114,8 @@ export class Exchange {
 
   /** Answers a write. */
   written({ status, json, warnings }: Written): void {
-    const headers = warnings.length === 0 ? {} : { Warning: warnings.map(warningHeader) }
-    if (typeof json === "string") this.#end(status, "application/json", this.#format(json), headers)
+    const headers = warnings.length === 0 ? {} : { Warning: warningHeaders(warnings) }
+    if (typeof json === "string" || this.isYaml) this.#endDocument(status, json.toString(), headers)
     else this.#send(status, "application/json", json, headers)
   }
 
@@ -99,13 +125,13 @@ export class Exchange {
 
   fail(failure: Failure): void {
     const headers: Record<string, string | string[]> = {}
-    if (failure.warnings !== undefined) headers.Warning = failure.warnings.map(warningHeader)
+    if (failure.warnings !== undefined) headers.Warning = warningHeaders(failure.warnings)
     if (failure.retryAfterSeconds !== undefined) headers["Retry-After"] = String(failure.retryAfterSeconds)
     if (failure.plainText === true) {
       headers["X-Content-Type-Options"] = "nosniff"
       this.#end(failure.code, "text/plain; charset=utf-8", failure.message, headers)
     } else {
-      this.#end(failure.code, "application/json", this.#format(statusText(failure)), headers)
+      this.#endDocument(failure.code, statusText(failure), headers)
     }
   }
 
@@ -116,6 +142,11 @@ export class Exchange {
     return this.response
   }
 
+  #endDocument(status: number, json: string, headers: Headers): void {
+    if (this.isYaml) this.#end(status, yamlType, yamlOf(json), headers)
+    else this.#end(status, "application/json", this.#format(json), headers)
+  }
+
   #end(status: number, contentType: string, body: string, headers: Headers): void {
     this.#send(status, contentType, Buffer.from(body, "utf8"), headers)
   }
@@ -123,24 +154,59 @@ export class Exchange {
   #send(status: number, contentType: string, bytes: Buffer, headers: Headers): void {
     if (!this.open) return
     this.#head(status, contentType, { ...headers, "Content-Length": String(bytes.length) })
-    this.response.end(bytes)
+    this.#isAnswered = true
+    atTurnEnd(() => {
+      if (!this.response.destroyed) this.response.end(bytes)
+    })
+  }
+
+  /** Told, and answered with a 500 if nothing has been answered. */
+  #break(error: unknown): void {
+    const where = `${this.request.method} ${this.path}`
+    this.onTrouble(troubleOf(where, error))
+    if (this.response.headersSent) this.response.destroy()
+    else guarded(where, this.onTrouble, () => this.fail(internalError(String(error))))
   }
 
   #head(status: number, contentType: string, headers: Headers): void {
-    this.onStatus(status)
-    this.response.writeHead(status, {
+    const sent: Record<string, string | string[]> = {
       "Audit-Id": randomUUID(),
       "Cache-Control": "no-cache, private",
       "Content-Type": contentType,
-      ...headers,
-    })
+    }
+    for (const name of Object.keys(headers)) {
+      const value = headers[name] ?? ""
+      sent[name] = typeof value === "string" ? headerBytes(value) : value.map(headerBytes)
+    }
+    if (this.deprecationWarning !== undefined)
+      sent.Warning = [warningHeaders([this.deprecationWarning]), sent.Warning ?? []].flat(2)
+    this.response.writeHead(status, sent)
+    this.onStatus(status)
   }
+}
+
+/** What is to be sent when everything that the kernel had for this turn of the event loop has been read. */
+let due: Array<() => void> = []
+
+/**
+ * Answers of one turn leave together. Sent one by one, each wakes up a client that has just gone to sleep, which made
+ * `writev` a third of the server's time (16 clients of one process, 2 cores: 8,400 writes/s that way, 10,800 this way).
+ */
+const atTurnEnd = (send: () => void): void => {
+  if (due.push(send) === 1) setImmediate(sendDue)
+}
+
+const sendDue = (): void => {
+  const sending = due
+  due = []
+  for (const send of sending) send()
 }
 
 const verbOf = (method: string, route: Route, query: URLSearchParams): string => {
   if (route.type !== "resource") return "discovery"
   if (method === "DELETE" && route.name === undefined) return "deletecollection"
   if (method !== "GET") return writeVerbs[method] ?? method.toLowerCase()
+  if (route.isWatch === true) return "watch"
   if (route.name !== undefined) return "get"
   return flag(query, "watch") === true ? "watch" : "list"
 }

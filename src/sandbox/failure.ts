@@ -65,6 +65,9 @@ export const unauthorized: Failure = fail(401, "Unauthorized", { reason: "Unauth
 /** No such path at all: the server's mux answers before anything speaks JSON. */
 export const pageNotFound: Failure = fail(404, "404 page not found\n", { plainText: true })
 
+/** What Go's HTTP server says of a request line that it cannot read. */
+export const malformedPath: Failure = fail(400, "400 Bad Request", { plainText: true })
+
 /** A group and version that exist, with a resource that does not. */
 export const unknownResource: Failure = fail(404, "the server could not find the requested resource", {
   reason: "NotFound",
@@ -119,7 +122,7 @@ export const invalidListOptions = (causes: ReadonlyArray<Required<FailureCause>>
   )
 }
 
-/** A watch with an unreadable version gets a 500 without a reason, a list a 400. Both are the real server's. */
+/** A watch, or a get, with an unreadable version gets a 500 without a reason, a list a 400. Both are the real server's. */
 export const unreadableVersion = (verb: "list" | "watch", text: string, problem: string): Failure => {
   const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${problem}`
   return verb === "watch" ? fail(500, message) : badRequest(`invalid resource version: ${message}`)

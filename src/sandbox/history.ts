@@ -1,20 +1,27 @@
 /**
- * The changes of one kind that the server still has, oldest first, at most `limit` of them: beyond that the oldest are
- * forgotten, and who asks for them is told 410.
+ * The changes of one kind that the server still has, oldest first, at most `limit` of them and at most 256 MiB of states
+ * that have been replaced or deleted: beyond that the oldest are forgotten, and who asks for them is told 410. What is still
+ * the newest state of its object is there anyway and does not count.
  */
 
 import type { ChangeRecord } from "./change.ts"
 
+/** Bytes; some 90,000 changes of Deployments of 2.9 kB. */
+const keptBytes = 256 * 1024 * 1024
+
 export class History {
   readonly #limit: number
+  readonly #keptBytes: number
+  #bytes = 0
   /** A queue whose first `#start` slots are spent; compacted when they are the larger half. */
   #records: Array<ChangeRecord | undefined> = []
   #start = 0
   #floor: bigint
 
-  /** `floor` is the version from which on this history is complete. */
-  constructor(limit: number, floor: bigint) {
+  /** `floor` is the version from which on this history is complete; `limit` counts changes, `bytes` outdated states. */
+  constructor(limit: number, floor: bigint, bytes = keptBytes) {
     this.#limit = limit
+    this.#keptBytes = bytes
     this.#floor = floor
   }
 
@@ -29,7 +36,8 @@ export class History {
 
   append(record: ChangeRecord): void {
     this.#records.push(record)
-    while (this.size > this.#limit) this.#forgetOldest()
+    this.#bytes += outdatedBytes(record)
+    while (this.size > this.#limit || this.#bytes > this.#keptBytes) this.#forgetOldest()
     if (this.#start > 1024 && this.#start * 2 > this.#records.length) {
       this.#records = this.#records.slice(this.#start)
       this.#start = 0
@@ -51,11 +59,16 @@ export class History {
   reset(floor: bigint): void {
     this.#records = []
     this.#start = 0
+    this.#bytes = 0
     this.#floor = floor
   }
 
   #forgetOldest(): void {
-    this.#floor = this.#records[this.#start]?.change.revision ?? this.#floor
+    const oldest = this.#records[this.#start]
+    if (oldest !== undefined) {
+      this.#floor = oldest.change.revision
+      this.#bytes -= outdatedBytes(oldest)
+    }
     this.#records[this.#start] = undefined
     this.#start++
   }
@@ -73,3 +86,7 @@ export class History {
     return low
   }
 }
+
+/** What nobody but the history keeps for the sake of this change. */
+const outdatedBytes = ({ change, previous }: ChangeRecord): number =>
+  (previous === undefined ? 0 : previous.line.length) + (change.type === "DELETED" ? change.line.length : 0)

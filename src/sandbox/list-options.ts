@@ -52,11 +52,19 @@ export const flag = (query: URLSearchParams, name: string): boolean | undefined 
   return value === undefined ? undefined : value !== "false" && value !== "0"
 }
 
+/** What is wrong with the version that a GET of one object asks for: 500. Which one it is makes no difference here. */
+export const refusedVersion = (query: URLSearchParams): Failure | undefined => {
+  const version = parseVersion("watch", query.get("resourceVersion") ?? "")
+  return typeof version === "object" ? version : undefined
+}
+
 export const parseListRequest = (
   query: URLSearchParams,
   namespace: string | undefined,
   resource: Resource,
 ): ListRequest | Failure => {
+  const timeoutSeconds = integerOf(query, "timeoutSeconds")
+  if (typeof timeoutSeconds === "object") return timeoutSeconds
   const limit = integerOf(query, "limit")
   if (typeof limit === "object") return limit
   const version = query.get("resourceVersion") ?? ""
@@ -82,7 +90,7 @@ export const parseWatchRequest = (
   const known = streamingList !== "unknown"
   const initial = known ? flag(query, "sendInitialEvents") : undefined
   const match = known ? (query.get("resourceVersionMatch") ?? "") : ""
-  const causes = watchCauses(initial, match, streamingList)
+  const causes = watchCauses(initial, match, streamingList, query.get("continue") ?? "")
   if (causes.length > 0) return invalidListOptions(causes)
   const selection = selectionOf(query, namespace, resource)
   if ("type" in selection) return selection
@@ -104,7 +112,7 @@ export const parseWatchRequest = (
 const listState = (version: string, match: string, token: string, limit: number): ListState | Failure => {
   if (token !== "") {
     const decoded = decodeContinue(token)
-    if (decoded === undefined) return badRequest("invalid continue token: continue key is not valid")
+    if (typeof decoded === "string") return badRequest(`invalid continue token: continue key is not valid: ${decoded}`)
     if (version !== "" && version !== "0") {
       return badRequest("specifying resource version is not allowed when using continue")
     }
@@ -163,6 +171,7 @@ const watchCauses = (
   initial: boolean | undefined,
   match: string,
   streamingList: StreamingList,
+  token: string,
 ): ReadonlyArray<Cause> => {
   const causes: Cause[] = []
   if (initial !== undefined) {
@@ -181,6 +190,9 @@ const watchCauses = (
       causes.push(forbidden("resourceVersionMatch", message))
     }
     if (match !== "NotOlderThan") causes.push(notSupported(match, '"NotOlderThan"'))
+  }
+  if (token !== "") {
+    causes.push(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
   }
   return causes
 }
@@ -206,7 +218,8 @@ const integerOf = (query: URLSearchParams, name: string): number | undefined | F
   const text = query.get(name)
   if (text === null || text === "") return undefined
   if (!/^[+-]?\d{1,15}$/.test(text)) {
-    return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+    const problem = /^[+-]?\d+$/.test(text) ? "value out of range" : "invalid syntax"
+    return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${problem}`)
   }
   return Number(text)
 }

@@ -33,7 +33,7 @@ export const sendList = async (
   const pieces = piecesOf(resource, answer, form)
   const first = pieces.next().value ?? comma
   let piece = pieces.next().value
-  if (piece === undefined || format !== compact) {
+  if (piece === undefined || format !== compact || exchange.isYaml) {
     exchange.text(Buffer.concat([first, ...(piece === undefined ? [] : [piece]), ...pieces]).toString("utf8"))
     return
   }

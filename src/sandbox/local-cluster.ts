@@ -31,7 +31,11 @@ export class LocalCluster implements AsyncDisposable {
   /** Resolves when the nodes exist and the controllers watch. Rejects when the port cannot be had. */
   static async start(options: LocalClusterOptions = {}): Promise<LocalCluster> {
     const { nodes = 3, delays, onTrouble, ...server } = options
-    const sandbox = await Sandbox.start({ ...server, lifecycle: true })
+    const sandbox = await Sandbox.start({
+      ...server,
+      lifecycle: true,
+      ...(onTrouble !== undefined && { onTrouble }),
+    })
     try {
       const manager = await WorkloadManager.start({
         server: sandbox.endpoint,
@@ -68,7 +72,8 @@ export const kubeconfigOf = (server: string, token?: string): string =>
     {
       apiVersion: "v1",
       kind: "Config",
-      clusters: [{ name: sandboxContext, cluster: { server } }],
+      // There is no TLS to verify; without saying so client-node refuses to talk plain HTTP.
+      clusters: [{ name: sandboxContext, cluster: { server, "insecure-skip-tls-verify": true } }],
       users: [{ name: sandboxContext, user: token === undefined ? {} : { token } }],
       contexts: [{ name: sandboxContext, context: { cluster: sandboxContext, user: sandboxContext } }],
       "current-context": sandboxContext,

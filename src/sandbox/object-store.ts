@@ -22,6 +22,7 @@ import type { JsonFormat } from "./json-spacing.ts"
 import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-encoding.ts"
+import { ParsedStates } from "./parsed-states.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
 import { type GvkName, gvkName, type Resource, type StoredAs } from "./resources.ts"
 import type { MutableObject } from "./rules/kind-rules.ts"
@@ -49,6 +50,7 @@ export class ObjectStore {
   /** Kinds that are another view of a stored one, by name. */
   readonly #views = new Map<string, StoredAs>()
   readonly #observers: StoreObserver[] = []
+  readonly #parsed = new ParsedStates()
   #revision: bigint
   /** Where this past begins: a kind opened later is complete from here on too, having had no objects. */
   #base: bigint
@@ -167,7 +169,8 @@ export class ObjectStore {
 
   /**
    * Makes a whole object, metadata included, the state of its name. Takes no version and tells nobody when nothing
-   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at.
+   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at. The object belongs
+   * to the store from then on.
    */
   write(collection: Collection, object: MutableObject, existing?: LiveObject, before?: MutableObject): Change {
     const { format } = this.#options
@@ -176,8 +179,15 @@ export class ObjectStore {
       if (isUnchanged(existing.change, before, encoding, object, format)) return existing.change
     }
     const change = this.#change(collection, existing === undefined ? "ADDED" : "MODIFIED", object, encoding)
+    if (existing !== undefined) this.#parsed.forget(existing.change)
+    this.#parsed.keep(collection.resource, change, object)
     this.#apply(collection, { change, previous: existing?.change }, { change })
     return change
+  }
+
+  /** The object of a state, for whoever is about to write another one: as if parsed anew, but often without parsing. */
+  takeParsed(change: Change): MutableObject {
+    return this.#parsed.take(change)
   }
 
   /** Removes an object whose last state, which only the DELETED event shows, is another than the one stored. */
@@ -232,8 +242,8 @@ export class ObjectStore {
       uid: String(uid),
       namespace: collection.resource.namespaced ? String(namespace) : "",
       name: String(name),
-      // Decoded from the client's body and held by nobody else; label values have been checked to be text.
-      labels: labels as Readonly<Record<string, string>> | undefined,
+      // Copied, because the next write may change the object; label values have been checked to be text.
+      labels: labels === undefined || labels === null ? undefined : { ...(labels as Readonly<Record<string, string>>) },
       revision,
       terminating: typeof deletionTimestamp === "string",
       owners: ownersOf(object.metadata),
@@ -247,6 +257,7 @@ export class ObjectStore {
   }
 
   #forget(collection: Collection, existing: LiveObject, change: Change): Change {
+    this.#parsed.forget(existing.change)
     this.#apply(collection, { change, previous: existing.change }, undefined)
     return change
   }

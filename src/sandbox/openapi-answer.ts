@@ -12,7 +12,8 @@ export const answerOpenApi = (
 ): Failure | undefined => {
   if (documents === undefined) return pageNotFound
   if (path === "") {
-    exchange.text(documents.index())
+    // JSON, but nobody tells Go's server so, and it takes it for text.
+    exchange.plain(documents.index())
     return undefined
   }
   const answer = documents.document(path, exchange.query.get("hash") ?? undefined)

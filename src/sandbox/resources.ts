@@ -40,6 +40,8 @@ export interface Resource {
   readonly storageVersion?: string
   /** Another kind under which the objects are kept: this one is a second view of them. Default: kept as they are. */
   readonly storedAs?: StoredAs
+  /** Text of a `Warning` that every answer about the kind carries. Default none. */
+  readonly deprecationWarning?: string
   /** Where a custom kind keeps what its `scale` shows. Absent for built-in kinds, whose places are known. */
   readonly scalePaths?: ScalePaths
 }

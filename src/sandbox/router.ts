@@ -5,6 +5,8 @@
 
 export type Route =
   | { readonly type: "version" | "health" | "coreVersions" | "groups" | "unknown" }
+  /** No path at all: a broken escape. */
+  | { readonly type: "malformed" }
   | { readonly type: "group"; readonly group: string }
   | { readonly type: "resources"; readonly group: string; readonly version: string }
   /** Below `/openapi/v3/`; empty for the index. */
@@ -20,14 +22,18 @@ export interface ResourceRoute {
   readonly namespace?: string
   /** Absent for collections. */
   readonly name?: string
+  /** With slashes for what lies deeper than the API goes. */
   readonly subresource?: string
+  /** Asked for below `watch/`, the way of the first versions: a watch without `watch=1` in the query. */
+  readonly isWatch?: true
 }
 
 const unknown: Route = { type: "unknown" }
 
 export const parseRoute = (path: string): Route => {
   const segments = decode(path)
-  const [root, ...rest] = segments ?? []
+  if (segments === undefined) return { type: "malformed" }
+  const [root, ...rest] = segments
   switch (root) {
     case "version":
       return rest.length === 0 ? { type: "version" } : unknown
@@ -50,8 +56,13 @@ export const parseRoute = (path: string): Route => {
 }
 
 const inVersion = (group: string, version: string, path: ReadonlyArray<string>): Route => {
-  const [first, second, third, ...rest] = path
-  if (first === undefined) return { type: "resources", group, version }
+  if (path[0] === undefined) return { type: "resources", group, version }
+  if (path[0] !== "watch" || path[1] === undefined) return inResources(group, version, path)
+  return { ...inResources(group, version, path.slice(1)), isWatch: true }
+}
+
+const inResources = (group: string, version: string, path: ReadonlyArray<string>): ResourceRoute => {
+  const [first = "", second, third, ...rest] = path
   // `namespaces/x/status` is a subresource of a Namespace; `namespaces/x/pods` is a collection inside it.
   if (first === "namespaces" && second !== undefined && third !== undefined && !ofNamespace.has(third)) {
     const [name, subresource, ...tail] = rest
@@ -67,25 +78,26 @@ const resource = (
   name: string | undefined,
   subresource: string | undefined,
   tail: ReadonlyArray<string>,
-): Route =>
-  tail.length > 0
-    ? unknown
-    : {
-        type: "resource",
-        ...base,
-        ...(name === undefined ? {} : { name }),
-        ...(subresource === undefined ? {} : { subresource }),
-      }
+): ResourceRoute => ({
+  type: "resource",
+  ...base,
+  ...(name === undefined ? {} : { name }),
+  ...(subresource === undefined ? {} : { subresource: [subresource, ...tail].join("/") }),
+})
 
-/** A trailing slash counts for nothing; a broken escape makes the path unknown. */
+/**
+ * A trailing slash counts for nothing. An escaped slash is a slash: Go takes paths apart after decoding them. `undefined`
+ * for a broken escape.
+ */
 const decode = (path: string): ReadonlyArray<string> | undefined => {
-  try {
-    const segments = path.split("/")
-    if (segments.length > 1 && segments.at(-1) === "") segments.pop()
-    segments.shift()
-    return path.includes("%") ? segments.map(decodeURIComponent) : segments
-  } catch {
-    // URIError: such a path names nothing.
-    return undefined
-  }
+  if (/%(?![0-9a-fA-F]{2})/.test(path)) return undefined
+  const segments = (path.includes("%") ? decoded(path) : path).split("/")
+  if (segments.length > 1 && segments.at(-1) === "") segments.pop()
+  segments.shift()
+  return segments
 }
+
+/** Unlike decodeURIComponent, this takes bytes that are no UTF-8. */
+const decoded = (path: string): string => new URLSearchParams(`p=${path.replace(/[+&]/g, escaped)}`).get("p") ?? path
+
+const escaped = (character: string): string => (character === "+" ? "%2B" : "%26")

@@ -31,6 +31,7 @@ import { type Randomness, systemRandomness } from "./randomness.ts"
 import type { RequestLog } from "./request-log.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "./resources.ts"
 import { ServedKinds } from "./served-kinds.ts"
+import { warnProcess } from "./trouble.ts"
 import { bookmarkLine } from "./watch-stream.ts"
 
 export interface SandboxOptions extends ApiServerOptions {
@@ -44,7 +45,7 @@ export interface SandboxOptions extends ApiServerOptions {
   readonly ledger?: LedgerMode
   /**
    * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted
-   * namespaces, garbage collection by ownerReferences, the expiry of Events. Default false: nothing changes but what is
+   * namespaces, garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: nothing changes but what is
    * asked for, as in an API server by itself.
    */
   readonly lifecycle?: boolean
@@ -113,7 +114,7 @@ export class Sandbox {
 
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
     const { clock = systemClock, historyLimit = 100_000, ledger = "objects", pretty = false, revision = 1000 } = options
-    const { random = systemRandomness, lifecycle = false } = options
+    const { random = systemRandomness, lifecycle = false, onTrouble = warnProcess } = options
     const format = pretty ? spaced : compact
     const store = new ObjectStore({
       clock,
@@ -127,7 +128,13 @@ export class Sandbox {
     for (const resource of builtinResources) store.open(resource)
     createNamespaces(store)
     const kinds = new ServedKinds(registry, store, () => server.streams)
-    const { backend, around, rebuild } = assembleBackend(store, kinds, { clock, random, format, lifecycle })
+    const { backend, around, rebuild } = assembleBackend(store, kinds, {
+      clock,
+      random,
+      format,
+      lifecycle,
+      onTrouble,
+    })
     const server: ApiServer = await ApiServer.listen(backend, options, format)
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined

@@ -24,15 +24,21 @@ export interface SelectableFields {
 /** The value of a field in a state of an object. */
 export const fieldOf = (change: Change, fields: SelectableFields, name: string): string => {
   let known = values.get(change)
-  if (known === undefined) {
+  // Two kinds may be views of one object, with other names for its fields.
+  if (known?.fields !== fields) {
     const object = parseObject(change)
-    known = new Map(Array.from(fields.readers, ([field, read]) => [field, read(object)]))
+    known = { fields, values: new Map(Array.from(fields.readers, ([field, read]) => [field, read(object)])) }
     values.set(change, known)
   }
-  return known.get(name) ?? ""
+  return known.values.get(name) ?? ""
 }
 
-const values = new WeakMap<Change, ReadonlyMap<string, string>>()
+interface KnownValues {
+  readonly fields: SelectableFields
+  readonly values: ReadonlyMap<string, string>
+}
+
+const values = new WeakMap<Change, KnownValues>()
 
 export const selectableFieldsOf = (resource: Resource): SelectableFields => {
   if (resource.custom !== true) return builtin.get(formatGvk(resource.gvk)) ?? namesOnly

@@ -55,6 +55,8 @@ export const parseColumns = (columns: Uint8Array) => {
   let completeThrough = ""
   let podLives: Array<number> | undefined
   let tracksPods = false
+  let listReason = ""
+  let selection = ""
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -114,6 +116,12 @@ export const parseColumns = (columns: Uint8Array) => {
         case Tag.tracksPods:
           tracksPods = reader.bool()
           break
+        case Tag.listReason:
+          listReason = reader.string()
+          break
+        case Tag.selection:
+          selection = reader.string()
+          break
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -135,6 +143,8 @@ export const parseColumns = (columns: Uint8Array) => {
     completeThrough,
     podLives: podLives ?? NO_SPANS,
     tracksPods,
+    listReason,
+    selection,
   }
 }
 
@@ -206,7 +216,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.tracksPods >>> 3
+const LAST_FIELD = Tag.selection >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

@@ -96,6 +96,8 @@ export const Tag = {
   completeThrough: (14 << 3) | 2,
   podLives: (15 << 3) | 2,
   tracksPods: (16 << 3) | 0,
+  listReason: (17 << 3) | 2,
+  selection: (18 << 3) | 2,
 } as const
 
 /** Wire tags of `NewObject`. */

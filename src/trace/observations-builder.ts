@@ -57,7 +57,7 @@ export class ObservationsBuilder {
   #lastTime = 0
   #opaque = false
   #completeThrough = ""
-  /** Fields 10, 12, 13 and 15 in the order they came; rare, so coded at once. */
+  /** Fields 10, 12, 13, 15, 17 and 18 in the order they came; rare, so coded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
 
@@ -84,11 +84,6 @@ export class ObservationsBuilder {
   /** Events in the frame so far. */
   get count(): number {
     return this.#count
-  }
-
-  /** True while the frame says nothing at all: no event, object, gap or version. */
-  get isEmpty(): boolean {
-    return this.#count === 0 && this.#rare.pos === 0 && this.#completeThrough === ""
   }
 
   /** Bytes of objects in the frame so far. */
@@ -240,6 +235,16 @@ export class ObservationsBuilder {
     return true
   }
 
+  /** A list begins, for this reason. `false` if it does not fit. */
+  listReason(reason: string): boolean {
+    return this.#addText(Tag.listReason, reason)
+  }
+
+  /** What of the kind is asked for. `false` if it does not fit. */
+  selection(text: string): boolean {
+    return this.#addText(Tag.selection, text)
+  }
+
   /** The kind is complete up to `version` once this frame is stored; the last call counts. `false` if it does not fit. */
   completeThrough(version: string): boolean {
     const before = this.#completeThrough
@@ -277,6 +282,12 @@ export class ObservationsBuilder {
     if (this.#tracksPods) columns.uint32(Tag.tracksPods).bool(true)
     columns.finishInto(target, this.#payloadEnd)
     return this.#payloadEnd + columns.pos
+  }
+
+  #addText(tag: number, text: string): boolean {
+    if (!this.#fits(FIELD_HEADER_BYTES + text.length * UTF8_BYTES_PER_UNIT)) return false
+    this.#rare.uint32(tag).string(text)
+    return true
   }
 
   #fixedSize(objectBytes: number): number {

@@ -99,6 +99,10 @@ export class Observations {
   readonly hasOpaqueVersions: boolean
   /** Whether pod lifecycles are complete up to {@link completeThrough} as well as the kind. */
   readonly tracksPods: boolean
+  /** Why a list begins with this frame; the empty string if none does. Nothing is complete until a later frame says so. */
+  readonly listReason: string
+  /** What of the kind is asked for, where the frame says so; the empty string says nothing. */
+  readonly selection: string
 
   readonly #columns: Uint8Array
   readonly #view: DataView
@@ -138,6 +142,8 @@ export class Observations {
     this.payloadLength = payloadLength
     this.payload = payload
     this.completeThrough = fields.completeThrough
+    this.listReason = fields.listReason
+    this.selection = fields.selection
     this.hasOpaqueVersions = fields.opaqueVersions.length > 0
     this.#columns = columns
     this.#view = new DataView(columns.buffer, columns.byteOffset, columns.byteLength)

@@ -8,7 +8,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../runtime/clock.ts"
+import { messageOf } from "../runtime/errors.ts"
 import { type ExportRequest, readExportRequest } from "./export-request.ts"
 import type { ExportReader, RunningExport } from "./export-service.ts"
 import { metricsContentType } from "./metrics-text.ts"
@@ -25,12 +27,13 @@ export interface HttpApiSources {
   readonly isReady: () => boolean
   readonly verboseReadiness: () => string
   readonly metrics: () => Promise<string>
-  readonly incompleteHeader: () => string | undefined
   readonly startExport: (request: ExportRequest, reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
 }
 
 /** An export under way, with what its headers say. */
 export interface StartedExport extends RunningExport {
+  /** Kinds that were not being watched when it was asked for, as text for a header; the trace itself names the same. */
+  readonly incomplete: string | undefined
   /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
 }
@@ -63,33 +66,64 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
 /** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
 const clientPatienceMs = 300_000
 
-/** Answers where it listens. It is closed with the scope, open exports included. */
-export const serveHttpApi = (host: string, port: number, sources: HttpApiSources, clock: Clock = systemClock) =>
-  Effect.acquireRelease(
-    Effect.callback<Server, ListenError>((resume) => {
-      const server = createServer((request, response) => {
-        answer(request, response, sources, clock).catch((cause: unknown) => {
-          if (response.headersSent) response.destroy()
-          else text(response, 500, `${messageOf(cause)}\n`)
-        })
+/** An address that is ours. Until {@link serveHttpApi} whoever comes is told that the recorder is starting. */
+export interface BoundAddress {
+  readonly port: number
+  readonly url: string
+  readonly server: Server
+  /** Who answers; set once. */
+  readonly answering: { sources: HttpApiSources | undefined }
+}
+
+/** Takes the address, before anything is recorded that would have to be undone if it cannot be had. It is given back with the scope. */
+export const bindHttpApi = (
+  host: string,
+  port: number,
+  clock: Clock = systemClock,
+): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
+  Effect.suspend(() => {
+    const answering: BoundAddress["answering"] = { sources: undefined }
+    const server = createServer((request, response) => {
+      answer(request, response, answering.sources, clock).catch((cause: unknown) => {
+        if (response.headersSent) response.destroy()
+        else
+          text(
+            response,
+            500,
+            `${messageOf(cause)}
+`,
+          )
       })
+    })
+    const listening = Effect.callback<Server, ListenError>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
         resume(Effect.fail(new ListenError({ host, port, code: error.code ?? error.message }))),
       )
       server.listen(port, host, () => resume(Effect.succeed(server)))
-    }),
-    (server) =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
+    })
+    return Effect.acquireRelease(listening, close).pipe(
+      Effect.map(() => {
+        const address = server.address()
+        const actual = typeof address === "object" && address !== null ? address.port : port
+        return { port: actual, url: `http://${bracketed(host)}:${actual}`, server, answering }
       }),
-  ).pipe(
-    Effect.map((server) => {
-      const address = server.address()
-      const actual = typeof address === "object" && address !== null ? address.port : port
-      return { port: actual, url: `http://${bracketed(host)}:${actual}` }
+    )
+  })
+
+/** Answers everything from now on. The end of the scope ends it, open exports included: so before that of what it asks. */
+export const serveHttpApi = ({ server, answering }: BoundAddress, sources: HttpApiSources) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      answering.sources = sources
     }),
+    () => close(server),
   )
+
+const close = (server: Server): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    server.close(() => resume(Effect.void))
+    server.closeAllConnections()
+  })
 
 /** An IPv6 address as URLs have it. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)
@@ -97,7 +131,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 const answer = async (
   request: IncomingMessage,
   response: ServerResponse,
-  sources: HttpApiSources,
+  sources: HttpApiSources | undefined,
   clock: Clock,
 ): Promise<void> => {
   // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
@@ -105,6 +139,7 @@ const answer = async (
   const path = url?.pathname ?? ""
   const reads = request.method === "GET" || request.method === "HEAD"
   if (path === "/healthz" && reads) return text(response, 200, "ok\n")
+  if (sources === undefined) return text(response, 503, "the recorder is starting; ask again\n")
   if (path === "/readyz" && reads) {
     const status = sources.isReady() ? 200 : 503
     const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
@@ -152,8 +187,6 @@ const streamExport = (
   new Promise((resolve) => {
     const begin = (): void => {
       if (response.headersSent) return
-      const incomplete = sources.incompleteHeader()
-      if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
       response.writeHead(200, {
         "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream",
       })
@@ -184,10 +217,11 @@ const streamExport = (
           fail(outcome.failure.status, outcome.failure.message)
           return resolve()
         }
-        const { gaps, leftOut, unknownOwners, cancel } = outcome.success
+        const { incomplete, gaps, leftOut, unknownOwners, cancel } = outcome.success
         // The client may have gone before there was anything to give up, and the exporter before its answer came.
         if (response.destroyed) cancel()
         else if (!response.headersSent) {
+          if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
           if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
           if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
           if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
@@ -215,5 +249,3 @@ const drained = (response: ServerResponse, clock: Clock): Promise<void> =>
     response.on("drain", done)
     response.on("close", done)
   })
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

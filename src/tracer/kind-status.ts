@@ -67,12 +67,6 @@ export class KindStatuses {
     return this.all().filter((kind) => kind.state !== "watching")
   }
 
-  /** Value of the `Kubereel-Incomplete` header; `undefined` when everything is being watched. */
-  incompleteHeader(): string | undefined {
-    const kinds = this.incomplete()
-    return kinds.length === 0 ? undefined : kinds.map((kind) => `${kind.gvk}=${kind.state}`).join(", ")
-  }
-
   /** The body of `/readyz?verbose`, in the manner of the API server's. */
   verboseReadiness(): string {
     const lines = this.all().map(

@@ -79,6 +79,13 @@ export class NoticeLog {
         return voice.warn(notice.trouble)
       case "stopped-kind":
         return voice.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
+      case "refused":
+        return voice.error(
+          `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
+          { reason: notice.reason },
+        )
+      case "unwritten":
+        return voice.error(`the recording was closed before this could be written to it: ${notice.what}`)
     }
   }
 

@@ -14,7 +14,7 @@ const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", 
 
 /** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
 export const gatherMetrics = async (recording: Recording, nowMicros: number): Promise<ReadonlyArray<Metric>> => {
-  const [actors, kinds, store, owners] = await Promise.all([
+  const [actors, kinds, store, longestCommitMs, owners] = await Promise.all([
     recording.system.status(),
     Promise.all(
       recording.watchers.map(async ({ gvk, watcher }) => ({
@@ -23,6 +23,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
       })),
     ),
     ask(recording.store.call("statistics", undefined, 1000)),
+    ask(recording.store.call("takeLongestCommit", undefined, 1000)),
     ask(recording.resolver.call("statistics", undefined, 1000)),
   ])
   const memory = process.memoryUsage()
@@ -157,7 +158,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
           ]),
           counter("kubereel_store_commits_total", "Transactions.", [{ value: store.commits }]),
           gauge("kubereel_store_longest_commit_seconds", "Longest transaction since the last scrape.", [
-            { value: store.longestCommitMs / 1000 },
+            { value: (longestCommitMs ?? 0) / 1000 },
           ]),
           gauge("kubereel_store_pending_bytes", "Bytes that wait for a commit.", [{ value: store.pendingBytes }]),
           counter("kubereel_store_sequence", "Sequence number of the last committed event.", [

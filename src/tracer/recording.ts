@@ -8,22 +8,13 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
-import { type ExportJob, exporterDefinition } from "../actors/exporter/definition.ts"
-import {
-  exporterName,
-  observationsMailbox,
-  ownerResolverName,
-  storedStateMailbox,
-  storeName,
-  watcherName,
-} from "../actors/names.ts"
-import { type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
-import { type WatcherConfig, type WatcherReport, watcherDefinition } from "../actors/watcher/definition.ts"
+import { exporterDefinition } from "../actors/exporter/definition.ts"
+import { exporterName, ownerResolverName, storeName, watcherName } from "../actors/names.ts"
+import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import type { WatcherReport } from "../actors/watcher/definition.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
+import type { WatchPolicy } from "../kube/watch/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
 import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
@@ -34,8 +25,10 @@ import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
 import { spawnOwnerResolver } from "./owner-resolution.ts"
+import { PatientWrites, patiently } from "./patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
-import { withAdvice } from "./trouble-advice.ts"
+import { recordStop } from "./record-stop.ts"
+import { spawnWatchers } from "./spawn-watchers.ts"
 import { memoryLimits, type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "./credential-refresh.ts"
@@ -57,6 +50,10 @@ export type RecordingNotice =
   /** Owners of a kind cannot be asked for; told once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
+  /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
+  | { readonly type: "refused"; readonly name: string; readonly reason: string }
+  /** The recording was closed before the store took this, in words. */
+  | { readonly type: "unwritten"; readonly what: string }
 
 export interface RecordingOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
@@ -91,9 +88,6 @@ export interface RecordingClose {
   readonly unwritten: ReadonlyArray<string>
 }
 
-/** ms between tries to reach a store that starts, or that cannot write. */
-const storeRetryMs = 500
-
 /** A running recording. */
 export type Recording = Effect.Success<ReturnType<typeof startRecording>>
 
@@ -107,6 +101,7 @@ export const startRecording = (options: RecordingOptions) =>
     const { kinds, podStream } = watchedKinds(options.kinds)
     let closed: RecordingClose | undefined
     let closedEvents: number | undefined
+    const writes = new PatientWrites()
     const system = yield* Effect.acquireRelease(
       Effect.sync(() => new ActorSystem({ clock })),
       (stopping) =>
@@ -114,6 +109,7 @@ export const startRecording = (options: RecordingOptions) =>
           const undrained = new Set(await stopping.stop())
           const unwritten = kinds.map(({ gvkText }) => gvkText).filter((gvk) => undrained.has(watcherName(gvk)))
           closed = { events: closedEvents, unwritten }
+          for (const what of writes.close()) options.notify({ type: "unwritten", what })
         }),
     )
     const statuses = new KindStatuses(
@@ -157,6 +153,8 @@ export const startRecording = (options: RecordingOptions) =>
           case "gone":
             Deferred.doneUnsafe(ended, Effect.fail(new RecordingGone({ message: report.message })))
             return
+          case "refused":
+            return refused(report)
           case "commit-failed":
             return storeTrouble(report.message)
           case "commit-recovered":
@@ -183,14 +181,7 @@ export const startRecording = (options: RecordingOptions) =>
     exportService = new ExportService(system, exporter, clock)
 
     /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
-    const nextIncarnation = (name: string) =>
-      store.running().pipe(
-        Effect.andThen(store.call("nextIncarnation", name)),
-        Effect.retry({
-          while: () => store.state !== "stopped" && store.state !== "gave-up",
-          schedule: Schedule.spaced(storeRetryMs),
-        }),
-      )
+    const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
 
     /** What each of those that talk to the API server uses: one that was starting when fresh credentials came gets them when it next meets a 401. */
     const handed = new Map<string, ApiEndpoint>()
@@ -210,45 +201,28 @@ export const startRecording = (options: RecordingOptions) =>
       handed.set(name, endpoint)
       return endpoint
     }
-    const watchers = kinds.map((kind) => {
-      const gvk = kind.gvkText
-      const name = watcherName(gvk)
-      const watcher = system.spawn({
-        definition: watcherDefinition,
-        name,
-        start: worker("watcher"),
-        config: async () => {
-          return watcherConfig(kind, kind.gvkText === podStream, await endpointFor(name), options)
-        },
-        incarnation: () => Effect.runPromise(nextIncarnation(name)),
-        restart,
-        onStateChange: (state, reason) => {
-          // Nobody is watching until the next life says so.
-          if (state === "backing-off") {
-            const detail = `its watcher ended and is started again: ${reason.split("\n", 1)[0]}`
-            statuses.set(gvk, "failing", detail, clock.wallMicros())
-          }
-          options.notify({ type: "actor", name, gvk, state, reason })
-        },
-        onReport: (given) => {
-          const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
-          if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
-          if (report.type === "cluster") Effect.runFork(Effect.ignore(store.call("setClusterUid", report.uid)))
-          if (report.type === "unauthorized") {
-            statuses.setUnauthorized(gvk)
-            credentials.refresh()
-          }
-          options.notify({ type: "kind", gvk, report })
-        },
-        onGaveUp: (error) => {
-          statuses.set(gvk, "stopped", error.message, clock.wallMicros())
-          options.notify({ type: "stopped-kind", gvk, error })
-          Effect.runFork(Effect.ignore(recordStop(gvk, error)))
-        },
-      })
-      system.link(observationsMailbox, watcher, store)
-      system.link(storedStateMailbox(name), store, watcher, "upstream")
-      return { gvk, watcher }
+    let clusterHeard = false
+    const keepClusterUid = (uid: string): void => {
+      clusterHeard = true
+      writes.put("which cluster this is", patiently(store, store.call("setClusterUid", uid)))
+    }
+    const watchers = spawnWatchers(system, store, {
+      kinds,
+      podStream,
+      recording: options,
+      start: worker("watcher"),
+      endpoint: endpointFor,
+      nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
+      restart,
+      statuses,
+      clock,
+      onCluster: keepClusterUid,
+      onUnauthorized: () => credentials.refresh(),
+      onGaveUp: (gvk, error) => {
+        options.notify({ type: "stopped-kind", gvk, error })
+        const stop = { gvk, detail: error.message, atMicros: clock.wallMicros() }
+        writes.put(`the gap that begins where ${gvk} was given up`, recordStop(store, stop))
+      },
     })
     const { resolver, settleOwners } = spawnOwnerResolver(system, store, {
       start: worker("owner-resolver"),
@@ -264,20 +238,12 @@ export const startRecording = (options: RecordingOptions) =>
         else options.notify({ type: "owners", trouble: report.detail })
       },
     })
-    /** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
-    const recordStop = (gvk: string, error: ActorGaveUp) =>
-      Effect.gen(function* () {
-        const { resumeVersion, completeTime } = yield* store.call("kindState", gvk)
-        const gap = {
-          fromVersion: resumeVersion,
-          toVersion: "",
-          fromTime: completeTime,
-          toTime: clock.wallMicros(),
-          reason: "stopped" as const,
-          detail: error.message,
-        }
-        yield* store.call("recordGap", { gvk, gap })
-      })
+    /** It counts as a crash of the sender: one whose lives all send such frames is given up, and nothing else is. */
+    const refused = ({ sender, incarnation, message }: Extract<StoreReport, { type: "refused" }>): void => {
+      const actor = [resolver, ...watchers.map(({ watcher }) => watcher)].find(({ name }) => name === sender)
+      options.notify({ type: "refused", name: sender, reason: message })
+      if (actor?.incarnation === incarnation) void actor.kill(`the store refused what it sent: ${message}`)
+    }
 
     return {
       statuses,
@@ -295,39 +261,16 @@ export const startRecording = (options: RecordingOptions) =>
       ended: Deferred.await(ended),
       /** How it ended; `undefined` until the scope is closed. */
       closed: (): RecordingClose | undefined => closed,
+      /** Remembers which cluster is recorded, as soon as the store can, unless a watcher has said so: it asked later. */
+      suggestClusterUid: (uid: string): void => {
+        if (!clusterHeard) keepClusterUid(uid)
+      },
       /** Hands every watcher the credentials as they are now, if they are new. Answers whether they could be had. */
       renewCredentials: () => credentials.renew(),
       /** Commits what was received; answers the sequence number that an export may count on. */
       cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined),
     }
   })
-
-/** Scope that a recording needs; named for signatures. */
-export type RecordingScope = Scope.Scope
-
-/** An export job without what the recording fills in. */
-export type ExportOrder = Omit<ExportJob, "export" | "cut">
-
-const watcherConfig = (
-  kind: TrackedKind,
-  tracksPods: boolean,
-  endpoint: ApiEndpoint,
-  options: RecordingOptions,
-): WatcherConfig => ({
-  gvk: kind.gvkText,
-  tracksPods,
-  endpoint,
-  userAgent: options.userAgent,
-  detect: kind.detect,
-  ignore: kind.ignore,
-  keepManagedFields: kind.keepManagedFields,
-  skipOwned: kind.skipOwned === "ingest",
-  labelSelector: kind.labelSelector,
-  fieldSelector: kind.fieldSelector,
-  namespaces: kind.namespaces,
-  policy: options.policy ?? defaultWatchPolicy,
-  reportEvents: options.reportEvents ?? false,
-})
 
 /** Lives of actors whose frames do not outlive the process are numbered from 1. */
 const counter = (): (() => number) => {

@@ -41,6 +41,8 @@ const stateWith = (version: fc.Arbitrary<StoredObject["version"]>): fc.Arbitrary
     lastTime: time,
     completeTime: time,
     clusterUid: text,
+    listReason: text,
+    selection: text,
     objects: objectsWith(version),
     lives: fc.record({ resumeVersion: text, epoch: uint32, completeTime: time }),
     nextPodNumber: uint32,

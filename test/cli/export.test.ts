@@ -180,9 +180,20 @@ describe("an export", () => {
     expect(code).toBe(exitCodes.incomplete)
     expect(error.split("\n").slice(1, 3)).toEqual([
       `reel export: the trace is incomplete: v1.Pod=forbidden, v1.Node=failing. ${url}/readyz?verbose says why`,
-      "reel export: the trace is incomplete: it has 2 gaps, which the server no longer had when the recorder asked",
+      "reel export: the trace is incomplete: it has 2 gaps, so changes are missing or may be; a trace in NDJSON says where and why",
     ])
     expect(await readFile(path)).toEqual(small)
+  })
+
+  test("with one gap says so in the singular, and does not guess at its reason", async () => {
+    const { url } = await recorder((response) => {
+      response.setHeader("Kubereel-Gaps", "1")
+      response.end(small)
+    })
+    const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
+    expect(code).toBe(exitCodes.incomplete)
+    expect(error).toContain("it has 1 gap, so changes are missing or may be;")
+    expect(error).not.toContain("the server")
   })
 
   test("shows its progress on a terminal only", async () => {

@@ -101,11 +101,22 @@ const differences = async (): Promise<Difference[]> => {
   const deadline = performance.now() + 10_000
   for (;;) {
     await observer?.settle()
+    const before = await sequence()
     const exported = await exportText()
     const found = compare(exported, parseLedger(await readFile(ledgerFile, "utf8")), rules)
     if (found.length === 0 || performance.now() > deadline) return found
-    await sleep(500)
+    await committedMore(before, deadline)
   }
+}
+
+/** Resolves when the recorder has committed more than `before`: until then no export can say anything else. */
+const committedMore = async (before: string | undefined, deadline: number): Promise<void> => {
+  while ((await sequence()) === before && performance.now() < deadline) await sleep(20)
+}
+
+const sequence = async (): Promise<string | undefined> => {
+  const metrics = await (await fetch(`${recorder?.address}/metrics`)).text()
+  return metrics.match(/^kubereel_store_sequence (\d+)$/m)?.[1]
 }
 
 const exportText = async (): Promise<string> => {

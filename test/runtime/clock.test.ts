@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test, vi } from "vitest"
 import { systemClock } from "../../src/runtime/clock.ts"
 
 describe("the system clock", () => {
@@ -20,5 +20,46 @@ describe("the system clock", () => {
       systemClock.after(1, resolve)
     })
     expect(fired).toEqual(["first"])
+  })
+
+  describe("with a delay beyond what setTimeout keeps", () => {
+    const year = 365 * 24 * 3_600_000
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    test("fires when the delay is over, not at once", () => {
+      vi.useFakeTimers()
+      const fired: string[] = []
+      systemClock.after(year, () => fired.push("year"))
+      vi.advanceTimersByTime(year - 1)
+      expect(fired).toEqual([])
+      vi.advanceTimersByTime(1)
+      expect(fired).toEqual(["year"])
+      expect(vi.getTimerCount()).toBe(0)
+    })
+
+    test("can be called off at any time", () => {
+      vi.useFakeTimers()
+      const fired: string[] = []
+      const timer = systemClock.after(year, () => fired.push("year"))
+      vi.advanceTimersByTime(year / 2)
+      timer.cancel()
+      expect(vi.getTimerCount()).toBe(0)
+      vi.advanceTimersByTime(year)
+      expect(fired).toEqual([])
+    })
+
+    test("asks of Node no longer delay than it keeps", () => {
+      vi.useFakeTimers()
+      const asked = vi.spyOn(globalThis, "setTimeout")
+      systemClock.after(year, () => undefined)
+      systemClock.after(Infinity, () => undefined).cancel()
+      vi.advanceTimersByTime(year)
+      const delays = asked.mock.calls.map(([, delay]) => delay ?? 0)
+      asked.mockRestore()
+      expect(delays.length).toBeGreaterThan(2)
+      expect(Math.max(...delays)).toBe(2 ** 31 - 1)
+    })
   })
 })

@@ -145,7 +145,9 @@ describe("lists", () => {
   const path = "/api/v1/namespaces/default/configmaps?limit=5"
 
   answered("list-configmaps-page1", () =>
-    holding("v1.ConfigMap", configMaps, async () => expectSame(await ask(path), recordedAnswer("list-configmaps-page1"))),
+    holding("v1.ConfigMap", configMaps, async () =>
+      expectSame(await ask(path), recordedAnswer("list-configmaps-page1")),
+    ),
   )
   answered("list-configmaps-page2", () =>
     holding("v1.ConfigMap", configMaps, async () => {
@@ -155,8 +157,13 @@ describe("lists", () => {
   )
   answered("list-continue-after-compaction", () =>
     holding("v1.ConfigMap", configMaps, async () => {
-      const first = JSON.parse((await ask(path.replace("limit=5", "limit=4"))).text) as { metadata: { continue: string } }
-      expectSame(await ask(`${path}&continue=${first.metadata.continue}`), recordedAnswer("list-continue-after-compaction"))
+      const first = JSON.parse((await ask(path.replace("limit=5", "limit=4"))).text) as {
+        metadata: { continue: string }
+      }
+      expectSame(
+        await ask(`${path}&continue=${first.metadata.continue}`),
+        recordedAnswer("list-continue-after-compaction"),
+      )
     }),
   )
   answered("list-pods-rv0", () =>
@@ -188,7 +195,10 @@ describe("lists", () => {
     const recorded = bodyOf("get-replicaset") as unknown as KubernetesObject
     const { namespace = "", name } = recorded.metadata
     return holding("apps/v1.ReplicaSet", [recorded], async () =>
-      expectSame(await ask(`/apis/apps/v1/namespaces/${namespace}/replicasets/${name}`), recordedAnswer("get-replicaset")),
+      expectSame(
+        await ask(`/apis/apps/v1/namespaces/${namespace}/replicasets/${name}`),
+        recordedAnswer("get-replicaset"),
+      ),
     )
   })
 })

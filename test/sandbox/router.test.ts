@@ -30,9 +30,23 @@ test.each([
       subresource: "scale",
     },
   ],
-  ["/api/v1/nodes/n%2F1", { type: "resource", group: "", version: "v1", plural: "nodes", name: "n/1" }],
-  ["/api/v1/nodes/%", { type: "unknown" }],
-  ["/api/v1/namespaces/a/pods/b/c/d", { type: "unknown" }],
+  ["/api/v1/nodes/n%2F1", { type: "resource", group: "", version: "v1", plural: "nodes", name: "n", subresource: "1" }],
+  ["/api/v1/nodes/a%20%2b+%26b", { type: "resource", group: "", version: "v1", plural: "nodes", name: "a ++&b" }],
+  ["/api/v1/nodes/%", { type: "malformed" }],
+  ["/api/v1/nodes/a%zz", { type: "malformed" }],
+  [
+    "/api/v1/namespaces/a/pods/b/c/d",
+    { type: "resource", group: "", version: "v1", plural: "pods", namespace: "a", name: "b", subresource: "c/d" },
+  ],
+  [
+    "/api/v1/watch/namespaces/a/pods/b",
+    { type: "resource", group: "", version: "v1", plural: "pods", namespace: "a", name: "b", isWatch: true },
+  ],
+  [
+    "/apis/apps/v1/watch/deployments",
+    { type: "resource", group: "apps", version: "v1", plural: "deployments", isWatch: true },
+  ],
+  ["/api/v1/watch", { type: "resource", group: "", version: "v1", plural: "watch" }],
   ["/", { type: "unknown" }],
   ["/version/x", { type: "unknown" }],
 ])("%s", (path, route) => {

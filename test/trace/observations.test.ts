@@ -265,6 +265,8 @@ describe("the wire of observations", () => {
       "14 string complete_through",
       "15 repeated PodLife pod_lives",
       "16 bool tracks_pods",
+      "17 string list_reason",
+      "18 string selection",
     ])
     expect(shape(schema.lookupType("kubereel.PodLife"))).toEqual([
       "1 uint32 pod",
@@ -456,16 +458,6 @@ describe("the builder", () => {
     builder.begin(sharedSlab(4096), 0)
     expect(builder.append(1, 1, START, "five", 0, 0, object, 0, 10)).toBe(true)
     expect(builder.append(1, 1, START, 6n, 0, 0, object, 0, 10)).toBe(false)
-  })
-
-  test("says when a frame has nothing to tell", () => {
-    const builder = new ObservationsBuilder({ group: "apps", version: "v1", kind: "Deployment" })
-    builder.begin(sharedSlab(4096), 0)
-    expect(builder.isEmpty).toBe(true)
-    builder.completeThrough("12")
-    expect(builder.isEmpty).toBe(false)
-    builder.begin(sharedSlab(4096), 0)
-    expect(builder.isEmpty).toBe(true)
   })
 
   test("needs room for an empty frame", () => {

@@ -9,6 +9,7 @@
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
+import { messageOf } from "../../runtime/errors.ts"
 import type { Outbox } from "../../runtime/outbox.ts"
 import { InvalidSelectorError } from "../../trace/filters.ts"
 import { encodeExportChunk, exportDataOverhead, writeExportData } from "../export-chunk.ts"
@@ -187,5 +188,3 @@ const refusalOf = (cause: unknown): ExportRefused => {
     fault: cause instanceof InvalidSelectorError ? "request" : "recording",
   })
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -49,7 +49,9 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
   }
   try {
     const gaps = reader.gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }).length
-    const owners = ownersInExport(reader, job, kinds, filters)
+    // What the format cannot tell of is not in the trace: whoever replays it makes nothing from that.
+    const written = kinds.filter((gvk) => !leftOut.includes(gvk))
+    const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.isLeftOut)
     const encoded =
       job.format === "ndjson"

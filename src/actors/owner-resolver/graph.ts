@@ -2,12 +2,16 @@
 import { openForReading } from "../../trace/archive/schema.ts"
 import type { OwnershipGraph, RecordedOwners } from "./resolver.ts"
 
+/** Rows read at once: the walk is never one long transaction, under which the log would grow (architecture §5). */
+const pageRows = 1000
+
 /** Opens the database read-only. @throws as `openForReading` does */
 export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(): void } => {
   const database = openForReading(directory)
   const one = database.prepare("SELECT namespace, owner_references, source FROM owner_edge WHERE uid = ?")
-  const all = database.prepare(
-    "SELECT namespace, owner_references, source FROM owner_edge WHERE owner_references <> ''",
+  const page = database.prepare(
+    `SELECT uid, namespace, owner_references, source FROM owner_edge
+      WHERE uid > ? AND owner_references <> '' ORDER BY uid LIMIT ${pageRows}`,
   )
   return {
     ownersOf: (uid) => {
@@ -15,7 +19,13 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
       return row === undefined ? undefined : recorded(row)
     },
     *all() {
-      for (const row of all.iterate()) yield recorded(row)
+      for (let after = ""; ; ) {
+        const rows = page.all(after)
+        for (const row of rows) yield recorded(row)
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < pageRows) return
+        after = String(last.uid)
+      }
     },
     close: () => database.close(),
   }
@@ -24,5 +34,6 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
 const recorded = (row: Readonly<Record<string, unknown>>): RecordedOwners => ({
   namespace: String(row.namespace),
   ownerReferences: String(row.owner_references),
-  isGone: row.source === "gone",
+  // The column holds what this program wrote.
+  source: String(row.source) as RecordedOwners["source"],
 })

@@ -3,12 +3,14 @@
  *
  * Guaranteed: one request per UID at a time (single flight); at most `concurrency` at once and `perSecond` on average;
  * a wait that the server asks for (Retry-After) holds back what it covers; a failure is never an answer, it is asked again
- * with a back-off that doubles. Bounded: beyond `maximumPending` a question is refused, and the caller says where it can be
+ * with a back-off that doubles, and one that a kind or the server shares doubles for all of it together: ten thousand questions
+ * about a forbidden kind are a few requests a minute. Bounded: beyond `maximumPending` a question is refused, and the caller says where it can be
  * found again.
  */
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { OwnerQuestion } from "../owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
+import { Pause } from "./pause.ts"
 
 export interface LookUpLimits {
   /** Requests at once. Default 8: each is one object's metadata, 2 ms on a healthy server. */
@@ -43,10 +45,12 @@ export interface QueueListener {
 
 interface Entry {
   readonly question: OwnerQuestion
-  failures: number
+  /** Something is known of this owner, and may be out of date: nobody waits for the answer. */
+  readonly isRefresh: boolean
+  /** Its own failures; those it shares are counted where it shares them. */
+  readonly own: Pause
   /** Monotonic ms before which it is not asked. */
   dueAt: number
-  isRunning: boolean
 }
 
 /** ms between looks at what waits for its back-off: precise enough, and bounded work with many waiting. */
@@ -66,9 +70,9 @@ export class LookUpQueue {
   #running = 0
   #tokens: number
   #tokensAt: number
-  /** Monotonic ms until which nothing, or nothing about a kind, is asked. */
-  #pausedUntil = 0
-  readonly #kindPausedUntil = new Map<string, number>()
+  readonly #server: Pause
+  readonly #kinds = new Map<string, Pause>()
+  #refreshes = 0
   #timer: Timer | undefined
   #requests = 0
   #failures = 0
@@ -86,13 +90,19 @@ export class LookUpQueue {
     this.#random = random
     this.#limits = limits
     this.#listener = listener
+    this.#server = new Pause(limits)
     this.#tokens = limits.burst
     this.#tokensAt = clock.monotonicMs()
   }
 
-  /** Questions without an answer. */
+  /** Questions without an answer, refreshes included. */
   get pending(): number {
     return this.#entries.size
+  }
+
+  /** Owners of which nothing is known. */
+  get unknown(): number {
+    return this.#entries.size - this.#refreshes
   }
 
   get running(): number {
@@ -108,21 +118,22 @@ export class LookUpQueue {
     return this.#failures
   }
 
-  /** The questions without an answer, oldest first. */
-  *questions(): Generator<OwnerQuestion> {
-    for (const { question } of this.#entries.values()) yield question
+  /** The questions about owners of which nothing is known, oldest first. */
+  *unknownOwners(): Generator<OwnerQuestion> {
+    for (const { question, isRefresh } of this.#entries.values()) if (!isRefresh) yield question
   }
 
   isPending(uid: string): boolean {
     return this.#entries.has(uid)
   }
 
-  /** False when too many wait. A UID that waits already counts as taken. */
-  add(question: OwnerQuestion): boolean {
+  /** False when too many wait. A UID that waits already counts as taken. `isRefresh`: something is known of this owner. */
+  add(question: OwnerQuestion, isRefresh = false): boolean {
     if (this.#entries.has(question.uid)) return true
     if (this.#isClosed || this.#entries.size >= this.#limits.maximumPending) return false
-    const entry: Entry = { question, failures: 0, dueAt: 0, isRunning: false }
+    const entry: Entry = { question, isRefresh, own: new Pause(this.#limits), dueAt: 0 }
     this.#entries.set(question.uid, entry)
+    if (isRefresh) this.#refreshes++
     this.#ready.push(entry)
     this.#pump()
     return true
@@ -130,8 +141,11 @@ export class LookUpQueue {
 
   /** What waits after a failure is tried now: somebody needs it, or credentials are new. A wait the server asked for stands. */
   retryNow(): void {
-    this.#kindPausedUntil.clear()
-    for (const entry of this.#waiting) entry.dueAt = 0
+    for (const pause of [this.#server, ...this.#kinds.values()]) pause.cutShort()
+    for (const entry of this.#waiting) {
+      entry.own.cutShort()
+      entry.dueAt = entry.own.until
+    }
     this.#look()
   }
 
@@ -139,6 +153,7 @@ export class LookUpQueue {
     this.#isClosed = true
     this.#timer?.cancel()
     this.#entries.clear()
+    this.#refreshes = 0
     this.#waiting.clear()
     this.#ready = []
     this.#taken = 0
@@ -147,13 +162,13 @@ export class LookUpQueue {
   #pump(): void {
     const now = this.#clock.monotonicMs()
     while (!this.#isClosed && this.#running < this.#limits.concurrency && this.#taken < this.#ready.length) {
-      if (now < this.#pausedUntil || !this.#takeToken(now)) break
+      if (now < this.#server.until || !this.#takeToken(now)) break
       const entry = this.#ready[this.#taken++] as Entry
-      const kindPausedUntil = this.#kindPausedUntil.get(entry.question.gvk) ?? 0
-      if (now < kindPausedUntil) {
+      const until = this.#kinds.get(entry.question.gvk)?.until ?? 0
+      if (now < until) {
         this.#tokens++
-        this.#wait(entry, kindPausedUntil)
-      } else this.#run(entry)
+        this.#wait(entry, until)
+      } else this.#run(entry, now)
     }
     if (this.#taken === this.#ready.length || this.#taken > 1024) {
       this.#ready.splice(0, this.#taken)
@@ -171,36 +186,41 @@ export class LookUpQueue {
     return true
   }
 
-  #run(entry: Entry): void {
+  #run(entry: Entry, startedAt: number): void {
     this.#running++
     this.#requests++
-    entry.isRunning = true
     void this.#ask(entry.question).then((outcome) => {
       this.#running--
-      entry.isRunning = false
       if (this.#isClosed) return
-      if (outcome.tag === "failed") this.#failed(entry, outcome)
-      else {
-        this.#entries.delete(entry.question.uid)
-        this.#listener.answered(entry.question, outcome)
-      }
+      if (outcome.tag === "failed") this.#failed(entry, outcome, startedAt)
+      else this.#answered(entry, outcome)
       this.#pump()
     })
   }
 
-  #failed(entry: Entry, failure: LookUpFailure): void {
+  #answered({ question, isRefresh }: Entry, answer: Answer): void {
+    this.#entries.delete(question.uid)
+    if (isRefresh) this.#refreshes--
+    this.#server.reset()
+    this.#kinds.delete(question.gvk)
+    this.#listener.answered(question, answer)
+  }
+
+  #failed(entry: Entry, failure: LookUpFailure, startedAt: number): void {
     this.#failures++
-    entry.failures++
-    const { firstBackOffMs, longestBackOffMs } = this.#limits
-    const backOff = Math.min(longestBackOffMs, firstBackOffMs * 2 ** (entry.failures - 1))
-    // Half of it is jitter: what failed together must not be asked again together.
-    const delay = Math.max(failure.retryAfterMs ?? 0, backOff * (0.5 + this.#random() / 2))
-    const until = this.#clock.monotonicMs() + delay
-    const { gvk } = entry.question
-    if (failure.reach === "server") this.#pausedUntil = Math.max(this.#pausedUntil, until)
-    if (failure.reach === "kind") this.#kindPausedUntil.set(gvk, Math.max(this.#kindPausedUntil.get(gvk) ?? 0, until))
-    this.#wait(entry, until)
+    const pauses = this.#pausesOf(entry, failure)
+    const now = this.#clock.monotonicMs()
+    for (const pause of pauses) pause.failed(startedAt, now, failure.retryAfterMs ?? 0, this.#random())
+    this.#wait(entry, Math.max(...pauses.map(({ until }) => until)))
     this.#listener.failed(entry.question, failure)
+  }
+
+  /** What else would fail the same way waits with it. It may be this object alone after all, though the kind is blamed. */
+  #pausesOf({ question: { gvk }, own }: Entry, { reach }: LookUpFailure): ReadonlyArray<Pause> {
+    if (reach !== "kind") return [reach === "server" ? this.#server : own]
+    const kind = this.#kinds.get(gvk) ?? new Pause(this.#limits)
+    this.#kinds.set(gvk, kind)
+    return [kind, own]
   }
 
   #wait(entry: Entry, until: number): void {
@@ -212,11 +232,10 @@ export class LookUpQueue {
     this.#timer?.cancel()
     this.#timer = undefined
     const now = this.#clock.monotonicMs()
-    for (const entry of this.#waiting) {
-      if (entry.dueAt > now) continue
-      this.#waiting.delete(entry)
-      this.#ready.push(entry)
-    }
+    const due = [...this.#waiting].filter(({ dueAt }) => dueAt <= now)
+    for (const entry of due) this.#waiting.delete(entry)
+    // Those that failed least go first: an object that fails by itself must not make its whole kind wait each time.
+    this.#ready.push(...due.sort((left, right) => left.own.failures - right.own.failures))
     this.#pump()
   }
 

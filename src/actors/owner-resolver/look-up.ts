@@ -8,9 +8,9 @@
 import { type ApiResource, discover, resourcePath } from "../../kube/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"
+import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"
 import type { Timers } from "../../kube/http/timers.ts"
-import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
+import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.ts"
 import type { OwnerQuestion } from "../owner-messages.ts"
 
 export type LookUpOutcome =
@@ -52,18 +52,30 @@ export class OwnerLookUp {
   }
 
   async ask(question: OwnerQuestion): Promise<LookUpOutcome> {
-    const resource = await this.#resourceOf(question.gvk)
+    if (!canBeName(question.name)) return { tag: "gone", namespace: question.namespace }
+    return this.#ask(question, true)
+  }
+
+  /** `mayMove`: the kind is discovered anew if it is not where it was. */
+  async #ask(question: OwnerQuestion, mayMove: boolean): Promise<LookUpOutcome> {
+    const finding = this.#resourceOf(question.gvk)
+    const resource = await finding
     if ("tag" in resource) return resource
     const namespace = resource.namespaced ? question.namespace : ""
     // The path of a namespaced object without its namespace would be another kind's.
     if (resource.namespaced && namespace === "") return { tag: "gone", namespace }
     const path = `${resourcePath(resource, namespace)}/${encodeURIComponent(question.name)}`
     const answer = await requestOnce(this.#client, path, { ...this.#options, headers: metadataOnly, maximumBytes })
-    if (answer.tag !== "response") return unreachable(describeFailure(answer))
-    if (answer.status !== 200)
-      return this.#refused(question, namespace, path, statusOfResponse(answer.status, answer.headers, answer.body))
+    if (answer.tag !== "response") return unanswered(answer)
+    if (answer.status === 404) {
+      if (isAboutObject(answer.body)) return { tag: "gone", namespace }
+      // The kind is not there any more. Only discovery can tell whether it exists, and only a kind that does not has no objects.
+      if (this.#resources.get(question.gvk) === finding) this.#resources.delete(question.gvk)
+      if (mayMove) return this.#ask(question, false)
+    }
+    if (answer.status !== 200) return refused(path, statusOfResponse(answer.status, answer.headers, answer.body))
     const metadata = metadataOf(answer.body)
-    if (metadata === undefined) {
+    if (typeof metadata?.uid !== "string") {
       return {
         tag: "failed",
         reach: "question",
@@ -84,23 +96,6 @@ export class OwnerLookUp {
 
   get #options() {
     return { deadlineMs: this.#deadlineMs, ...(this.#timers !== undefined && { timers: this.#timers }) }
-  }
-
-  #refused(question: OwnerQuestion, namespace: string, path: string, status: ApiStatus): LookUpOutcome {
-    const { code, message } = status
-    // Where a kind was, its objects are gone with it; a later question discovers anew.
-    if (code === 404) {
-      if (status.reason !== "NotFound" || message === "the server could not find the requested resource")
-        this.#resources.delete(question.gvk)
-      return { tag: "gone", namespace }
-    }
-    return {
-      tag: "failed",
-      reach: code === 403 ? "kind" : code === 401 || code === 429 || code >= 500 ? "server" : "question",
-      detail: `${path}: ${message}`,
-      code,
-      retryAfterMs: status.retryAfterSeconds === undefined ? undefined : status.retryAfterSeconds * 1000,
-    }
   }
 
   /** Where a kind's objects are: asked once, also when many ask at the same time; only an answer is kept. */
@@ -126,21 +121,55 @@ export class OwnerLookUp {
       case "absent":
         return { tag: "gone", namespace: "" }
       case "unreachable":
-        return unreachable(outcome.detail)
+        return unanswered(outcome.failure)
       case "failed": {
-        const { code, message, retryAfterSeconds } = outcome.status
-        const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000
-        const reach = code === 401 || code === 429 || code >= 500 ? "server" : "kind"
-        return { tag: "failed", reach, detail: `discovery of ${gvkText}: ${message}`, code, retryAfterMs }
+        const { code, message } = outcome.status
+        const detail = `discovery of ${gvkText}: ${message}`
+        return { tag: "failed", reach: reachOf(outcome.status, "kind"), detail, code, ...waitOf(outcome.status) }
       }
     }
   }
 }
 
-const unreachable = (detail: string): LookUpOutcome => ({
+/**
+ * Nobody validates the names in ownerReferences. One that is no segment of a path (apimachinery's IsValidPathSegmentName) is no
+ * object's, and the server would take it for another path, such as the collection's.
+ */
+const canBeName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/%]/.test(name)
+
+/**
+ * Credentials and overload concern everything. An error of the server may be one kind's alone: its conversion webhook
+ * answers 500, its aggregated server 503; only one that says when to come back speaks for all.
+ */
+const reachOf = ({ code, retryAfterSeconds }: ApiStatus, otherwise: "question" | "kind") => {
+  if (code === 401 || code === 429) return "server"
+  if (code >= 500) return retryAfterSeconds === undefined ? "kind" : "server"
+  return code === 403 || code === 404 ? "kind" : otherwise
+}
+
+const refused = (path: string, status: ApiStatus): LookUpOutcome => ({
   tag: "failed",
-  reach: "server",
-  detail,
+  reach: reachOf(status, "question"),
+  detail: `${path}: ${status.message}`,
+  code: status.code,
+  ...waitOf(status),
+})
+
+/** Whether a 404 is the API server's about an object; one about a path is a Status too, or comes from something in front of it. */
+const isAboutObject = (body: Buffer): boolean => {
+  const status = readStatus(body, 404)
+  return status !== undefined && status.message !== "the server could not find the requested resource"
+}
+
+const waitOf = ({ retryAfterSeconds }: ApiStatus): { readonly retryAfterMs: number | undefined } => ({
+  retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000,
+})
+
+/** No complete answer. Silence may be an aggregated server's, which is one kind's. */
+const unanswered = (failure: RequestFailure): LookUpOutcome => ({
+  tag: "failed",
+  reach: ({ "too-large": "question", deadline: "kind", failed: "server" } as const)[failure.tag],
+  detail: describeFailure(failure),
   code: 0,
   retryAfterMs: undefined,
 })

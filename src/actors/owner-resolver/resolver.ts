@@ -1,9 +1,12 @@
 /**
  * Follows ownership upwards: whatever owner the recording does not know is asked for, and so are that owner's owners.
  *
- * What is known stands in the database; here is only what was seen lately. Nothing waits for this: questions come and answers
- * go as messages, and an export that needs them says how long it waits ({@link OwnerResolver.settle}). Under overload,
- * questions beyond the queue's bound are left out and found again in the database once it has room.
+ * What is known stands in the database; here is only what was seen lately. What the API server said once is asked again when a
+ * new object names the owner: it may have been adopted since, or been called gone by mistake. No export waits for that.
+ *
+ * Nothing waits for this: questions come and answers go as messages, and an export that needs them says how long it
+ * waits ({@link OwnerResolver.settle}). Under overload, questions beyond the queue's bound are left out and found again in the
+ * database once it has room.
  */
 import type { Clock } from "../../runtime/clock.ts"
 import { parseOwnerReferences } from "../../trace/owner-references.ts"
@@ -18,8 +21,8 @@ export interface RecordedOwners {
   readonly namespace: string
   /** JSON array; the empty string when it has none. */
   readonly ownerReferences: string
-  /** The API server said that there is no such object any more. */
-  readonly isGone: boolean
+  /** `recorded`: read in the object itself. `learnt`: asked for. `gone`: asked for, and there is no such object any more. */
+  readonly source: "recorded" | "learnt" | "gone"
 }
 
 /** The ownership graph in the database. */
@@ -70,22 +73,28 @@ export class OwnerResolver {
   }
 
   get statistics() {
-    const { pending, running, requests, failures } = this.#queue
-    return { pending, running, requests, failures, remembered: this.#remembered.size }
+    const { unknown, running, requests, failures } = this.#queue
+    return { pending: unknown, running, requests, failures, remembered: this.#remembered.size }
   }
 
-  /** Somebody has met this owner. */
+  /** An object that names this owner has appeared. */
   consider(question: OwnerQuestion): void {
+    this.#consider(question, true)
+  }
+
+  #consider(question: OwnerQuestion, isNews: boolean): void {
     const { graph, recordedKinds } = this.#options
     const ahead = [question]
     for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
       const { uid, gvk } = next
       if (recordedKinds.has(gvk) || this.#remembered.has(uid) || this.#queue.isPending(uid)) continue
       const known = graph.ownersOf(uid)
-      if (known === undefined || known.isGone) {
+      if (known === undefined) {
         if (!this.#queue.add(next)) this.#hasLeftOut = true
         continue
       }
+      if (known.source !== "recorded" && isNews) this.#queue.add(next, true)
+      if (known.source === "gone") continue
       this.#remembered.add(uid, knownForMs)
       ahead.push(...questionsOf(known.ownerReferences, known.namespace))
     }
@@ -95,7 +104,7 @@ export class OwnerResolver {
   rescan(): void {
     this.#hasLeftOut = false
     for (const { ownerReferences, namespace } of this.#options.graph.all()) {
-      for (const question of questionsOf(ownerReferences, namespace)) this.consider(question)
+      for (const question of questionsOf(ownerReferences, namespace)) this.#consider(question, false)
       if (this.#hasLeftOut) return
     }
   }
@@ -109,7 +118,7 @@ export class OwnerResolver {
   async settle(deadlineMs: number): Promise<ReadonlyArray<OwnerQuestion>> {
     this.rescan()
     this.#queue.retryNow()
-    if (this.#queue.pending > 0) {
+    if (this.#queue.unknown > 0) {
       await new Promise<void>((resolve) => {
         const done = (): void => {
           timer.cancel()
@@ -120,7 +129,7 @@ export class OwnerResolver {
         this.#waiters.add(done)
       })
     }
-    return [...this.#queue.questions()]
+    return [...this.#queue.unknownOwners()]
   }
 
   close(): void {
@@ -141,7 +150,7 @@ export class OwnerResolver {
     for (const owner of questionsOf(Buffer.from(ownerReferences).toString("utf8"), answer.namespace))
       this.consider(owner)
     if (this.#hasLeftOut && this.#queue.pending < this.#options.limits.maximumPending / 2) this.rescan()
-    if (this.#queue.pending === 0) for (const done of [...this.#waiters]) done()
+    if (this.#queue.unknown === 0) for (const done of [...this.#waiters]) done()
   }
 }
 

@@ -8,24 +8,12 @@
  * start of a process meets is told to whoever started it.
  */
 import * as Effect from "effect/Effect"
-import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
-import type { Timer } from "../../runtime/clock.ts"
+import type { ActorBody } from "../../runtime/actor.ts"
+import { messageOf } from "../../runtime/errors.ts"
 import { ArchiveIoError, DiskFullError } from "../../trace/archive/archive-errors.ts"
-import { type AppendResult, ArchiveWriter, type CommitResult } from "../../trace/archive/archive-writer.ts"
-import type { StoredOwnerEdge } from "../../trace/archive/owner-edges.ts"
-import { observationsMailbox, ownerAnswersMailbox, ownerQuestionsMailbox, storedStateMailbox } from "../names.ts"
-import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
+import { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
-import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
-import { Presence } from "./presence.ts"
-import { sendStoredState } from "./send-stored-state.ts"
-
-/** ms a frame waits for company before it is committed (architecture §5). */
-const commitDelayMs = 100
-/** ms between tries while the disk refuses. */
-const commitRetryMs = 1000
-/** ms between syncs to the disk with `fsync: interval` (architecture §5), and between looks whether the files are still there. */
-const syncIntervalMs = 1000
+import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts"
 
 export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (context) =>
   Effect.gen(function* () {
@@ -50,11 +38,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
           writer.commitOrThrow()
           return archive.cut()
         }),
-      recordGap: ({ gvk, gap }) =>
-        attempt(() => {
-          archive.recordGap(gvk, gap)
-          writer.commitOrThrow()
-        }),
+      recordGap: ({ gvk, gap }) => attempt(() => writer.recordGap(gvk, gap)),
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       kindState: (gvk) =>
@@ -64,10 +48,9 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
           return { resumeVersion: completeThrough, completeTime: completeThroughTime }
         }),
       statistics: () => Effect.sync(() => writer.statistics()),
+      takeLongestCommit: () => Effect.sync(() => writer.takeLongestCommit()),
     }
   })
-
-type StoreContext = ActorContext<StoreConfig, StoreReport>
 
 const openArchive = ({ directory, fsync }: StoreConfig): Effect.Effect<ArchiveWriter, unknown> =>
   Effect.try({ try: () => ArchiveWriter.open(directory, { fsync }), catch: (cause) => cause })
@@ -91,215 +74,3 @@ const pause = ({ clock }: StoreContext): Effect.Effect<void> =>
     const timer = clock.after(commitRetryMs, () => resume(Effect.void))
     return Effect.sync(() => timer.cancel())
   })
-
-/** Gathers, commits, acknowledges. */
-class StoreWriter {
-  readonly #context: StoreContext
-  readonly #archive: ArchiveWriter
-  readonly #inbox: ReturnType<StoreContext["inbox"]>
-  readonly #answers: ReturnType<StoreContext["inbox"]>
-  readonly #questions: OwnerQuestions | undefined
-  #commitTimer: Timer | undefined
-  #syncTimer: Timer | undefined
-  readonly #presence: Presence
-  /** What the disk refuses now, and how; the oldest first, which is the one to tell of. */
-  readonly #troubles = new Map<Write, string>()
-  #stopped = false
-  #isGone = false
-  #events = 0
-  #frames = 0
-  #duplicates = 0
-  #bytes = 0
-  /** Monotonic ms at which the oldest frame arrived that waits for a commit. */
-  #pendingSince: number | undefined
-  #commits = 0
-  #longestCommitMs = 0
-
-  constructor(context: StoreContext, archive: ArchiveWriter) {
-    this.#context = context
-    this.#archive = archive
-    this.#presence = new Presence(context.config.directory)
-    this.#inbox = context.inbox(observationsMailbox, {
-      attached: (sender, incarnation) => this.#attached(sender, incarnation),
-      frame: (sender, frame) => {
-        const outcome = archive.append(sender, frame.incarnation, frame.number, frame.payload)
-        this.#taken(outcome)
-      },
-    })
-    this.#answers = context.inbox(ownerAnswersMailbox, {
-      attached: (sender, incarnation) => (this.commit() ? archive.lastFrame(sender, incarnation) : "later"),
-      frame: (sender, { incarnation, number, payload }) => {
-        const now = context.clock.wallMicros()
-        const edges = decodeOwnerAnswers(payload).map((answer) => edgeOf(answer, now))
-        this.#taken(archive.appendOwners(sender, incarnation, number, edges, payload.length))
-      },
-    })
-    this.#questions = context.config.asksOwners
-      ? new OwnerQuestions(context.outbox(ownerQuestionsMailbox, questionsWindow))
-      : undefined
-  }
-
-  start(): void {
-    this.#syncLater()
-  }
-
-  stop(): void {
-    this.#stopped = true
-    this.#syncTimer?.cancel()
-    const isCommitted = this.commit()
-    this.#commitTimer?.cancel()
-    this.#context.report({ type: "closed", events: this.#events })
-    if (!isCommitted) {
-      throw new Error(`the last frames could not be committed to ${this.#context.config.directory}; see the log above`)
-    }
-  }
-
-  /** A frame waits for the commit, which is made at once for a full block and later for less. */
-  #taken(outcome: AppendResult): void {
-    const { clock } = this.#context
-    if (outcome === "duplicate") this.#duplicates++
-    else if (outcome === "appended") this.#frames++
-    this.#pendingSince ??= clock.monotonicMs()
-    if (this.#archive.hasSealedBlock && !this.#troubles.has("commit")) this.commit()
-    else this.#commitTimer ??= clock.after(commitDelayMs, () => this.commit())
-  }
-
-  /** Commits on the timer's or the volume's account: what the disk refuses is tried again later. */
-  commit(): boolean {
-    try {
-      this.commitOrThrow()
-      return true
-    } catch {
-      // Reported already, and tried again by itself.
-      return false
-    }
-  }
-
-  /**
-   * Everything gathered is on disk and acknowledged afterwards, or it throws an ArchiveError, all is as before, and it is tried
-   * again by itself: with the window full no frame comes any more that could ask for it.
-   */
-  commitOrThrow(): void {
-    this.#commitTimer?.cancel()
-    this.#commitTimer = undefined
-    const { clock } = this.#context
-    const before = clock.monotonicMs()
-    const result = this.#commitArchive()
-    for (const { sender, incarnation, number } of result.acknowledgements) {
-      const inbox = this.#isWatcher(sender) ? this.#inbox : this.#answers
-      inbox.acknowledge(sender, incarnation, number)
-    }
-    this.#questions?.ask(result.owners)
-    this.#events += result.events
-    this.#bytes += result.bytes
-    this.#commits++
-    this.#pendingSince = undefined
-    this.#longestCommitMs = Math.max(this.#longestCommitMs, clock.monotonicMs() - before)
-    this.#accepted("commit")
-    if (this.#stopped) return
-    this.#inbox.attachDeferred()
-    this.#answers.attachDeferred()
-  }
-
-  /** Whoever asks does so again when the disk refuses. */
-  nextIncarnation(sender: string): number {
-    try {
-      const next = this.#archive.nextIncarnation(sender)
-      this.#accepted("hand-out")
-      return next
-    } catch (cause) {
-      this.#refused("hand-out", cause)
-      throw cause
-    }
-  }
-
-  #commitArchive(): CommitResult {
-    try {
-      return this.#archive.commit()
-    } catch (cause) {
-      this.#refused("commit", cause)
-      this.#commitTimer = this.#context.clock.after(commitRetryMs, () => this.commit())
-      throw cause
-    }
-  }
-
-  statistics() {
-    const longestCommitMs = this.#longestCommitMs
-    this.#longestCommitMs = 0
-    return {
-      events: this.#events,
-      frames: this.#frames,
-      duplicateFrames: this.#duplicates,
-      bytes: this.#bytes,
-      commits: this.#commits,
-      longestCommitMs,
-      pendingBytes: this.#archive.pendingBytes,
-      lagMs: this.#pendingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#pendingSince,
-      sequence: this.#archive.cut(),
-    }
-  }
-
-  /**
-   * A watcher starts, or meets a new life of ours. What its earlier life left here is committed before its state is read; it
-   * waits until the disk takes that.
-   */
-  #attached(sender: string, incarnation: number): number | "later" {
-    if (!this.commit()) return "later"
-    const watcher = this.#context.config.watchers.find((each) => each.name === sender)
-    if (watcher === undefined) throw new Error(`an unknown sender was linked to the store: ${sender}`)
-    sendStoredState(this.#context.outbox(storedStateMailbox(sender)), this.#archive, watcher, incarnation)
-    return this.#archive.lastFrame(sender, incarnation)
-  }
-
-  #isWatcher(sender: string): boolean {
-    return this.#context.config.watchers.some(({ name }) => name === sender)
-  }
-
-  #syncLater(): void {
-    if (this.#stopped || this.#isGone) return
-    this.#syncTimer = this.#context.clock.after(syncIntervalMs, () => {
-      void this.#sync()
-        .then(
-          () => this.#accepted("sync"),
-          (cause: unknown) => this.#refused("sync", cause),
-        )
-        .then(() => this.#syncLater())
-    })
-  }
-
-  /** With `fsync: always` there is nothing to sync, and the look at the files remains. */
-  async #sync(): Promise<void> {
-    const missing = this.#presence.missing()
-    if (missing !== undefined) {
-      const message =
-        `${missing} was removed or moved away while recording: nothing can be kept there any more. ` +
-        "Put it back where it was, or choose another --data-dir, and start again."
-      this.#isGone = true
-      this.#context.report({ type: "gone", message })
-    } else await this.#archive.sync()
-  }
-
-  #refused(what: Write, cause: unknown): void {
-    this.#troubles.set(what, messageOf(cause))
-    this.#tell()
-  }
-
-  #accepted(what: Write): void {
-    if (this.#troubles.delete(what)) this.#tell()
-  }
-
-  #tell(): void {
-    const [message] = this.#troubles.values()
-    this.#context.report(message === undefined ? { type: "commit-recovered" } : { type: "commit-failed", message })
-  }
-}
-
-const edgeOf = ({ uid, gvk, namespace, name, ownerReferences, found }: OwnerAnswer, time: number): StoredOwnerEdge => {
-  const references = Buffer.from(ownerReferences).toString("utf8")
-  return { uid, gvk, namespace, name, ownerReferences: references, source: found ? "learnt" : "gone", time }
-}
-
-/** What the store asks of the disk: to take frames, to keep them through a power loss, to note that a watcher starts. */
-type Write = "commit" | "sync" | "hand-out"
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

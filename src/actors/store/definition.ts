@@ -29,6 +29,11 @@ export type StoreReport =
   /** The recording cannot be written now; nothing is dropped, and it is tried again. */
   | { readonly type: "commit-failed"; readonly message: string }
   | { readonly type: "commit-recovered" }
+  /**
+   * A frame of that life of a sender cannot be understood. Nothing of it is recorded, and nothing that the same life sends after
+   * it; the sender has to start again, from what is recorded.
+   */
+  | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
   /** The recording's files were taken away: there is nothing left to go on with. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -47,8 +52,6 @@ export const StoreStatistics = Schema.Struct({
   /** Bytes of frames committed. */
   bytes: Schema.Number,
   commits: Schema.Number,
-  /** ms of the longest commit since the last time this was asked. */
-  longestCommitMs: Schema.Number,
   /** Bytes that wait for a commit. */
   pendingBytes: Schema.Number,
   /** ms that the oldest uncommitted frame has waited; 0 when none waits. */
@@ -71,7 +74,7 @@ export const storeControl = {
   nextIncarnation: { payload: Schema.String, success: Schema.Number, error: StoreUnavailable },
   /** Commits what is pending; answers the sequence number up to which everything is on disk. */
   cut: { payload: Schema.Void, success: Schema.Number, error: StoreUnavailable },
-  /** Records a gap on behalf of a kind that has no watcher any more. */
+  /** Records a gap on behalf of a kind that has no watcher any more; asked again for the same one it does nothing. */
   recordGap: {
     payload: Schema.Struct({ gvk: Schema.String, gap: GapFields }),
     success: Schema.Void,
@@ -87,6 +90,8 @@ export const storeControl = {
     error: StoreUnavailable,
   },
   statistics: { payload: Schema.Void, success: StoreStatistics, error: Schema.Never },
+  /** ms of the longest commit since the last time this was asked: for one who asks regularly, which is `/metrics`. */
+  takeLongestCommit: { payload: Schema.Void, success: Schema.Number, error: Schema.Never },
 } as const
 
 export type StoreControl = typeof storeControl

@@ -23,6 +23,8 @@ export const sendStoredState = (
     lastTime: kind.lastEventTime,
     completeTime: kind.completeThroughTime,
     clusterUid: kind.clusterUid === "" ? (archive.metadata.get("clusterUid") ?? "") : kind.clusterUid,
+    listReason: kind.listReason,
+    selection: kind.selection,
     incarnation,
     nextPodNumber: archive.nextPodNumber,
     lives: livesOf(archive.kindState(podLivesKind)),

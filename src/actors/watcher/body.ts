@@ -19,7 +19,9 @@ import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import type { WatcherConfig, WatcherControl, WatcherReport } from "./definition.ts"
 import { followedPods } from "./followed-pods.ts"
 import { type LoadedState, receiveStoredState } from "./loaded-state.ts"
+import { owedList } from "./owed-list.ts"
 import { RecordingSink } from "./recording-sink.ts"
+import { selectionOf } from "./selection.ts"
 
 export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport> = (context) =>
   Effect.gen(function* () {
@@ -49,7 +51,11 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
 
     const begin = ({ resume, objects, pods }: LoadedState): void => {
       const followed = config.tracksPods ? followedPods(config.gvk, resume, pods) : undefined
-      const mustList = resume.resumeVersion === "" || (followed !== undefined && followed.interrupted.length > 0)
+      const selection = selectionOf(config)
+      const mustList =
+        resume.resumeVersion === "" ||
+        owedList(resume, selection) !== undefined ||
+        (followed !== undefined && followed.interrupted.length > 0)
       const sink = new RecordingSink(
         {
           gvk: config.gvk,
@@ -59,6 +65,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           namespaces:
             config.namespaces === undefined || namespace !== undefined ? undefined : new Set(config.namespaces),
           recordsEvents,
+          selection,
         },
         outbox,
         clock,

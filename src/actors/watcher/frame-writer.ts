@@ -119,7 +119,7 @@ export class FrameWriter {
     if (this.#builder.addObject(object)) return
     this.flush()
     this.#open(this.#builder.sizeFor(0, object))
-    this.#builder.addObject(object)
+    if (!this.#builder.addObject(object)) throw this.#noRoom(`object ${object.number}`)
   }
 
   gap(gap: Gap): void {
@@ -127,7 +127,26 @@ export class FrameWriter {
     if (this.#builder.addGap(gap)) return
     this.flush()
     this.#open(frameBytes)
-    this.#builder.addGap(gap)
+    if (!this.#builder.addGap(gap)) throw this.#noRoom("a gap")
+  }
+
+  /** A list begins: from here on nothing is complete, and the store knows it before it knows anything of the list. */
+  listBegins(reason: string): void {
+    this.flush()
+    this.#reached = undefined
+    if (this.#completeTime === 0) this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
+    this.#open(frameBytes)
+    if (!this.#builder.listReason(reason)) throw this.#noRoom("the beginning of a list")
+    this.flush()
+  }
+
+  /** Notes what of the kind is asked for, with what is sent next. */
+  selection(text: string): void {
+    this.#open(frameBytes)
+    if (this.#builder.selection(text)) return
+    this.flush()
+    this.#open(progressBytes + 3 * text.length)
+    if (!this.#builder.selection(text)) throw this.#noRoom("a selection")
   }
 
   /**
@@ -140,7 +159,7 @@ export class FrameWriter {
     if (this.#builder.addPodLife(life, following)) return
     this.flush()
     this.#open(Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + versionRoom.length * 3))
-    this.#builder.addPodLife(life)
+    if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
   }
 
   /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */
@@ -196,6 +215,10 @@ export class FrameWriter {
   close(): void {
     this.flush()
     this.#progressTimer?.cancel()
+  }
+
+  #noRoom(what: string): Error {
+    return new Error(`${what} of ${this.#gvk} fits no frame`)
   }
 
   #open(minimumBytes: number): void {

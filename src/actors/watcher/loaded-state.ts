@@ -49,9 +49,11 @@ export const receiveStoredState = (
       for (const pod of state.pods) pods.push(pod)
       if (!state.last) return
       done = true
-      const { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, lives, nextPodNumber } = state
+      const { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, listReason, selection } =
+        state
+      const { lives, nextPodNumber } = state
       loaded({
-        resume: { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid },
+        resume: { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, listReason, selection },
         objects,
         pods: { lives, nextPodNumber, pods },
       })

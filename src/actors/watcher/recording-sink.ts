@@ -12,11 +12,13 @@ import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
 import type { KindState, ListReason } from "../../kube/watch/protocol.ts"
 import type { ObservedAction, WatchSink } from "../../kube/watch/sink.ts"
 import type { Clock } from "../../runtime/clock.ts"
+import type { GapReason } from "../../trace/event.ts"
 import { type NewObject, VANISHED } from "../../trace/observations.ts"
 import type { KindResumePoint, StoredObject } from "../stored-state.ts"
 import { type FollowedPods, type InterruptedKind, interruption } from "./followed-pods.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import { LiveIndex, type LiveObject } from "./live-index.ts"
+import { type OwedList, owedList, repeatedFirstList } from "./owed-list.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
 import { type PodStatistics, PodTracker } from "./pod-tracker.ts"
 
@@ -41,6 +43,8 @@ export interface RecordingRules {
   readonly skipOwned: boolean
   /** Only objects of these namespaces are recorded; `undefined` records all. */
   readonly namespaces: ReadonlySet<string> | undefined
+  /** What is asked for, as `selectionOf` writes it. Default: not said. */
+  readonly selection?: string
   /** False: objects make no events; only the lives of pods are recorded. Default true. */
   readonly recordsEvents?: boolean
 }
@@ -66,6 +70,7 @@ const noBytes = new Uint8Array(0)
 const gapDetails = {
   expired: "the server no longer had the changes after the last version recorded; its present state was listed",
   overload: "reading was suspended until the server hung up and forgot the changes; its present state was listed",
+  stopped: "recording had stopped; the server's present state was listed",
 } as const
 
 export class RecordingSink implements WatchSink {
@@ -80,6 +85,9 @@ export class RecordingSink implements WatchSink {
   readonly #pods: PodTracker | undefined
   readonly #recordsEvents: boolean
   #interrupted: ReadonlyArray<InterruptedKind>
+  #owed: OwedList | undefined
+  /** To be noted with the next list that is complete; `undefined` once it is. */
+  #selection: string | undefined
   #epochDetail = ""
   #scratch = Buffer.alloc(0)
 
@@ -99,6 +107,11 @@ export class RecordingSink implements WatchSink {
     this.#frames = new FrameWriter(kind.gvk, outlet, clock, resume, pods !== undefined)
     this.#pods = pods && new PodTracker(this.#frames, (detail) => listener.alarm(detail), pods)
     this.#interrupted = pods?.interrupted ?? []
+    const selection = kind.selection ?? ""
+    this.#owed = owedList(resume, selection)
+    this.#selection = selection === "" || selection === resume.selection ? undefined : selection
+    // A recording that resumes and was never told: it is taken to hold what is asked for.
+    if (resume.selection === "" && resume.resumeVersion !== "") this.#noteSelection()
     this.#index = new LiveIndex(resume.nextObjectNumber)
     for (const stored of objects) {
       const object = this.#index.restore(stored.number, stored.uid, stored.namespace, stored.name)
@@ -187,10 +200,11 @@ export class RecordingSink implements WatchSink {
   }
 
   listStarted(reason: ListReason, detail?: string): void {
-    this.#frames.flush()
+    const isRepeated = this.#listing === "first" && this.#index.size > 0
+    if (isRepeated) this.#owed ??= repeatedFirstList
     this.#listing = reason
     this.#listDetail = detail
-    this.#frames.reach(undefined)
+    this.#frames.listBegins(this.#reasonOfList())
     this.#index.beginList()
     this.#pods?.listStarted()
   }
@@ -202,6 +216,8 @@ export class RecordingSink implements WatchSink {
     if (reason !== "first") this.#recordGap(reason, version)
     this.#recordInterruption(reason, version)
     this.#listing = undefined
+    this.#owed = undefined
+    this.#noteSelection()
     this.#frames.reach(version)
     this.#frames.flush()
     // A page can end outside a network read; the next event must not inherit its time.
@@ -248,9 +264,11 @@ export class RecordingSink implements WatchSink {
    * A first list in a later epoch is the one that an earlier life owed to a restored cluster when it ended: the store gave up
    * the old history's version with its first frame of the new one.
    */
-  #reasonOfList(): ListReason {
+  #reasonOfList(): ListReason | GapReason {
     const reason = this.#listing ?? "expired"
-    if (reason !== "first" || this.#frames.epoch === 0 || this.#frames.completeVersion !== "") return reason
+    if (reason !== "first") return reason
+    if (this.#owed !== undefined) return this.#owed.reason
+    if (this.#frames.epoch === 0 || this.#frames.completeVersion !== "") return reason
     this.#epochDetail ||= "the recorder ended before the list that a restored cluster called for was complete"
     return "cluster-restored"
   }
@@ -324,7 +342,18 @@ export class RecordingSink implements WatchSink {
     this.statistics.vanished++
   }
 
-  #recordGap(reason: Exclude<ListReason, "first">, toVersion: string): void {
+  #noteSelection(): void {
+    if (this.#selection !== undefined) this.#frames.selection(this.#selection)
+    this.#selection = undefined
+  }
+
+  #detailOf(reason: GapReason): string {
+    if (this.#listDetail !== undefined) return this.#listDetail
+    if (this.#owed !== undefined) return this.#owed.detail
+    return reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]
+  }
+
+  #recordGap(reason: GapReason, toVersion: string): void {
     this.statistics.gaps++
     this.#frames.gap({
       fromVersion: this.#frames.completeVersion,
@@ -333,12 +362,12 @@ export class RecordingSink implements WatchSink {
       // Also after the clock was set back.
       toTime: Math.max(this.#frames.now(), this.#frames.completeTime),
       reason,
-      detail: this.#listDetail ?? (reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]),
+      detail: this.#detailOf(reason),
     })
   }
 
   /** Pods were listed although the recording knew how to resume: what happened in between is not in it. */
-  #recordInterruption(reason: ListReason, toVersion: string): void {
+  #recordInterruption(reason: ListReason | GapReason, toVersion: string): void {
     for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
       // A list made for another reason has left a gap of the kind itself.
       if (fromVersion === toVersion || (reason !== "first" && gvk === this.#kind.gvk)) continue

@@ -23,7 +23,10 @@ export class DeliveredVersions {
     return this.#opaque ?? (this.#highest === undefined ? undefined : String(this.#highest))
   }
 
-  /** Starts from a version that is complete, from a list, a bookmark or the store; forgets nothing above it. */
+  /**
+   * Starts anew from a version that is complete, of a list or of the store; `undefined`: from nothing. What was delivered above it
+   * is forgotten and would be delivered again: after a list it is, and versions of another epoch say nothing.
+   */
   reset(text: string | undefined): void {
     this.#highest = undefined
     this.#opaque = undefined

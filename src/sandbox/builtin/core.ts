@@ -1,6 +1,6 @@
 /**
- * The kinds of the core group, as Kubernetes 1.34.4 lists them, without what is not served: `bindings` and
- * `componentstatuses`, and below Pods, Nodes and Services all that needs a kubelet.
+ * The kinds of the core group, as Kubernetes 1.34.4 lists them, without what is not served: `componentstatuses`,
+ * and below Pods, Nodes and Services all that needs a kubelet.
  */
 
 import { allVerbs, type Resource } from "../resources.ts"
@@ -9,8 +9,12 @@ import { kindsOf, podTemplate } from "./kinds-of.ts"
 const { namespaced, clusterScoped } = kindsOf("", "v1")
 
 export const coreResources: ReadonlyArray<Resource> = [
+  namespaced("Binding", "bindings", { verbs: ["create"] }),
   namespaced("ConfigMap", "configmaps", { shortNames: ["cm"] }),
-  namespaced("Endpoints", "endpoints", { shortNames: ["ep"] }),
+  namespaced("Endpoints", "endpoints", {
+    shortNames: ["ep"],
+    deprecationWarning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+  }),
   namespaced("Event", "events", {
     shortNames: ["ev"],
     zeroValue:

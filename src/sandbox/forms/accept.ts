@@ -18,11 +18,9 @@ export const parseAccept = (header: string): ReadonlyArray<AcceptClause> =>
     .map(parseClause)
     .sort((left, right) => right.quality - left.quality || specificity(right) - specificity(left))
 
-/** Whether the clause takes `application/<subtype>`. */
+/** Whether the clause takes `application/<subtype>`. `application/*` takes nothing: the real server answers it with 406. */
 export const takes = (clause: AcceptClause, subtype: string): boolean =>
-  clause.type === "*"
-    ? clause.subtype === "*"
-    : clause.type === "application" && (clause.subtype === "*" || clause.subtype === subtype)
+  clause.type === "*" ? clause.subtype === "*" : clause.type === "application" && clause.subtype === subtype
 
 const parseClause = (text: string): AcceptClause & { readonly quality: number } => {
   const [media = "", ...rest] = text.split(";").map((part) => part.trim())

@@ -1,6 +1,6 @@
 /**
  * Which form an answer takes, by the `Accept` header. The first clause that this server can satisfy counts; clauses with
- * a transformation it does not know, or a media type it does not write (protobuf, YAML, CBOR), are passed over.
+ * a transformation it does not know, or a media type it does not write (protobuf, CBOR), are passed over.
  */
 
 import { badRequest, type Failure } from "../failure.ts"
@@ -9,7 +9,7 @@ import { type IncludeObject, tableForm } from "../table/table-form.ts"
 import { type AcceptClause, parseAccept, takes } from "./accept.ts"
 import type { Form } from "./form.ts"
 import { type MetaVersion, metadataForm } from "./metadata-form.ts"
-import { noMediaType, noTransformation, wrongMetadataKind } from "./not-acceptable.ts"
+import { noMediaType, noStreamedTransformation, noTransformation, wrongMetadataKind } from "./not-acceptable.ts"
 import { viewForm } from "./object-form.ts"
 
 export interface FormRequest {
@@ -32,7 +32,7 @@ export const negotiateForm = (request: FormRequest): Form | Failure | undefined 
   if (clauses.length === 0) return plain
   let isJson = false
   for (const clause of clauses) {
-    if (!takes(clause, "json")) continue
+    if (!takes(clause, "json") && (answer === "watch" || !takes(clause, "yaml"))) continue
     isJson = true
     const target = targetOf(clause)
     if (target === undefined) return plain
@@ -44,7 +44,7 @@ export const negotiateForm = (request: FormRequest): Form | Failure | undefined 
   }
   return isJson || clauses.some(({ type }) => type === "application")
     ? refused(clauses, isJson, answer)
-    : noMediaType(answer === "watch")
+    : noMediaType(answer !== "object")
 }
 
 /** The types that the real server writes: asking for no other gets the answer of a server that lacks them. */
@@ -52,8 +52,10 @@ const realTypes = ["json", "yaml", "vnd.kubernetes.protobuf"]
 
 const refused = (clauses: ReadonlyArray<AcceptClause>, isJson: boolean, answer: FormRequest["answer"]): Failure =>
   isJson || clauses.some((clause) => realTypes.some((subtype) => takes(clause, subtype)))
-    ? noTransformation
-    : noMediaType(answer === "watch")
+    ? answer === "watch"
+      ? noStreamedTransformation
+      : noTransformation
+    : noMediaType(answer !== "object")
 
 interface Target {
   readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"

@@ -3,6 +3,9 @@
 import type { Failure } from "../failure.ts"
 import type { Resource } from "../resources.ts"
 
+const written = "application/json, application/yaml"
+const streamed = "application/json;stream=watch"
+
 const refusal = (message: string, rest: Pick<Failure, "details"> = {}): Failure => ({
   type: "failure",
   code: 406,
@@ -12,16 +15,19 @@ const refusal = (message: string, rest: Pick<Failure, "details"> = {}): Failure 
 })
 
 /**
- * The client takes none of the server's media types. The real server also writes YAML and protobuf; this one says what
- * it has. Watches list each type once more as a stream.
+ * The client takes none of the server's media types. The real server also writes protobuf; this one says what it has. Where
+ * a watch might be asked for, what can be streamed follows.
  */
-export const noMediaType = (isWatch = false): Failure => {
-  const types = isWatch ? "application/json, application/json;stream=watch" : "application/json"
+export const noMediaType = (isStreamable = false): Failure => {
+  const types = isStreamable ? `${written}, ${streamed}` : written
   return refusal(`406: Not Acceptable\n\nAvailable representations: ${types}`, { details: {} })
 }
 
 /** The client takes a media type of ours, but only with a transformation that does not exist. */
-export const noTransformation: Failure = refusal("only the following media types are accepted: application/json")
+export const noTransformation: Failure = refusal(`only the following media types are accepted: ${written}`)
+
+/** The same of a watch, which YAML cannot be either. */
+export const noStreamedTransformation: Failure = refusal(`only the following media types are accepted: ${streamed}`)
 
 /**
  * A list was asked for as one object's metadata, or one object as a list of metadata. One custom object as a list gets

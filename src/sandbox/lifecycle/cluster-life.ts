@@ -5,6 +5,8 @@ import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { EventExpiry } from "./event-expiry.ts"
 import { GarbageCollector } from "./garbage-collector.ts"
 import { NamespaceController } from "./namespaces.ts"
+import { NodeTaints } from "./node-taints.ts"
+import { putSystemPriorities } from "./system-priorities.ts"
 
 const namespaceKind = "v1.Namespace"
 
@@ -21,24 +23,29 @@ export class ClusterLife {
   readonly #namespaces: NamespaceController
   readonly #garbage: GarbageCollector
   readonly #events: EventExpiry
+  readonly #taints: NodeTaints
 
   /** `certificate` is the PEM that every namespace is told in `kube-root-ca.crt`. */
   constructor(around: WriteSurroundings, certificate: string) {
     for (const name of systemNamespaces)
       if (around.store.get(namespaceKind, "", name) === undefined) around.store.put(namespaceKind, namespace(name))
+    putSystemPriorities(around)
     this.#namespaces = new NamespaceController(around, certificate)
     this.#garbage = new GarbageCollector(around)
     this.#events = new EventExpiry(around)
+    this.#taints = new NodeTaints(around)
   }
 
   /** The store has another past. */
   rebuild(): void {
     this.#garbage.rebuild()
+    this.#taints.rebuild()
   }
 
   close(): void {
     this.#namespaces.close()
     this.#garbage.close()
     this.#events.close()
+    this.#taints.close()
   }
 }

@@ -2,8 +2,8 @@
  * CustomResourceDefinitions in force: their kinds are served from the moment they are stored, described anew when they
  * change, and gone, objects first, when they are deleted. Part of the API server itself, so always there.
  *
- * What it does not do: names that only clash in part (a short name) are accepted; a change of scope or names is taken for
- * a change of the description.
+ * What it does not do: a change of scope or names is taken for a change of the description, and a definition whose names were
+ * in use is not looked at again when they are free.
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
@@ -29,6 +29,7 @@ import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { definitionFinalizer, isDefinition } from "../writes/terminating-marks.ts"
 import type { WritableKinds } from "../writes/writable-kinds.ts"
 import { type DefinedKind, definedKinds } from "./definition.ts"
+import { acceptedNames, type NameConflict, nameConflict } from "./definition-names.ts"
 
 export interface CustomKindsSurroundings {
   readonly around: WriteSurroundings
@@ -80,13 +81,18 @@ export class CustomKinds {
     const known = this.#definitions.get(name)
     if (known !== undefined && isSame(known.spec, spec)) return
     const kinds = definedKinds(object)
-    const conflict = this.#serve(known?.kinds ?? [], kinds)
+    const others = [...this.#definitions.values()].filter((definition) => definition.name !== name)
+    const names = acceptedNames(
+      spec,
+      others.map((definition) => definition.spec),
+    )
+    const conflict = names.conflict ?? this.#serve(known?.kinds ?? [], kinds)
     if (conflict === undefined) this.#definitions.set(name, { name, spec, kinds })
-    this.#report(collection, name, conflict)
+    this.#report(collection, name, conflict, names.accepted)
   }
 
   /** Answers what is in the way, if so. */
-  #serve(before: ReadonlyArray<DefinedKind>, after: ReadonlyArray<DefinedKind>): string | undefined {
+  #serve(before: ReadonlyArray<DefinedKind>, after: ReadonlyArray<DefinedKind>): NameConflict | undefined {
     const { kinds, writable, documents } = this.#surroundings
     const key = ({ resource }: DefinedKind): string => formatGvk(resource.gvk)
     const remaining = new Set(after.map(key))
@@ -97,7 +103,7 @@ export class CustomKinds {
         if (old === undefined) kinds.add(kind.resource)
         else kinds.replace(old.resource, kind.resource)
       } catch (error) {
-        if (error instanceof KindConflictError) return kind.resource.plural
+        if (error instanceof KindConflictError) return nameConflict("PluralConflict", kind.resource.plural)
         throw error
       }
       if (old !== undefined) writable.forget(old.resource)
@@ -122,15 +128,15 @@ export class CustomKinds {
   }
 
   /** Two steps, two versions, as the real controllers take them. */
-  #report(collection: Collection, name: string, conflict: string | undefined): void {
+  #report(collection: Collection, name: string, conflict: NameConflict | undefined, acceptedNames: Fields): void {
     const time = timestamp(this.#surroundings.around.clock)
     const accepted =
       conflict === undefined
         ? condition("NamesAccepted", "True", "NoConflicts", "no conflicts found", time)
-        : condition("NamesAccepted", "False", "PluralConflict", `"${conflict}" is already in use`, time)
+        : condition("NamesAccepted", "False", conflict.reason, conflict.message, time)
     this.#setStatus(collection, name, (status, spec) => ({
       ...withCondition(status, accepted),
-      ...(conflict === undefined ? { acceptedNames: child(spec, "names") ?? {} } : {}),
+      acceptedNames,
       storedVersions: storedVersions(status, spec),
     }))
     const established =
@@ -153,7 +159,7 @@ export class CustomKinds {
       around.kindOf(collection.resource),
       before,
       after,
-      "kube-apiserver",
+      "apiserver",
       "status",
     )
     this.#surroundings.around.store.write(collection, after, existing, before)
@@ -192,7 +198,8 @@ export class CustomKinds {
 
   #end(collection: Collection, existing: LiveObject, after: MutableObject, before: MutableObject, last: boolean): void {
     const { store } = this.#surroundings.around
-    if (last) store.remove(collection, existing, after)
+    // Watchers see the state that was stored, with the finalizer.
+    if (last) store.remove(collection, existing)
     else store.write(collection, after, existing, before)
   }
 }

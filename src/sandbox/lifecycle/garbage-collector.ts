@@ -16,6 +16,8 @@ import { stateOf } from "../writes/answer.ts"
 import { deleteObject } from "../writes/delete.ts"
 import { noDeleteOptions, type Propagation } from "../writes/delete-options.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { isFinalizedBySpec } from "../writes/terminating-marks.ts"
+import { writeAsController } from "./controller-write.ts"
 import { Dependents, type Reference } from "./dependents.ts"
 import { WorkQueue } from "./work-queue.ts"
 
@@ -29,7 +31,7 @@ export class GarbageCollector {
 
   constructor(around: WriteSurroundings) {
     this.#around = around
-    this.#queue = new WorkQueue(around.clock, (key) => this.#work(key))
+    this.#queue = new WorkQueue(around, (key) => this.#work(key))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
@@ -131,16 +133,21 @@ export class GarbageCollector {
     if (found === undefined) return
     const before = stateOf(found.live.change)
     const ownerReferences = items(before.metadata, "ownerReferences").filter((owner) => !owners.has(text(owner, "uid")))
-    const after: MutableObject = { ...before, metadata: { ...before.metadata, ownerReferences } }
-    this.#around.store.write(found.collection, after, found.live, before)
+    writeAsController(this.#around, {
+      ...found,
+      before,
+      after: withMetadataList(before, "ownerReferences", ownerReferences),
+    })
   }
 
   #removeFinalizer(collection: Collection, live: LiveObject, before: MutableObject, finalizer: string): void {
     const finalizers = texts(before.metadata, "finalizers").filter((name) => name !== finalizer)
-    const after: MutableObject = { ...before, metadata: { ...before.metadata, finalizers } }
     const grace = before.metadata.deletionGracePeriodSeconds ?? 0
-    if (finalizers.length === 0 && grace === 0) this.#around.store.remove(collection, live, after)
-    else this.#around.store.write(collection, after, live, before)
+    const isLast = finalizers.length === 0 && grace === 0 && !isFinalizedBySpec(collection.resource, before)
+    // Watchers see the state that was stored, with the finalizer.
+    if (isLast) return void this.#around.store.remove(collection, live)
+    const after = withMetadataList(before, "finalizers", finalizers)
+    writeAsController(this.#around, { collection, live, before, after })
   }
 
   #liveOf({ gvk, namespace, name }: Reference): { collection: Collection; live: LiveObject } | undefined {
@@ -161,6 +168,12 @@ export class GarbageCollector {
     const live = collection.live.get(keyOf(namespaced ? namespace : "", owner.name))
     return live?.change.uid === owner.uid ? { collection, live } : "absent"
   }
+}
+
+/** A list that has become empty goes, and nobody owns it any longer. */
+const withMetadataList = (object: MutableObject, key: string, list: ReadonlyArray<unknown>): MutableObject => {
+  const { [key]: _before, ...metadata } = object.metadata
+  return { ...object, metadata: list.length === 0 ? metadata : { ...metadata, [key]: list } }
 }
 
 const isForeground = ({ change }: LiveObject): boolean =>

@@ -5,19 +5,25 @@
  */
 
 import { type ChangeRecord, keyOf } from "../change.ts"
-import type { Collection } from "../collection.ts"
-import { qualifiedName } from "../resources.ts"
+import type { Collection, LiveObject } from "../collection.ts"
+import type { Resource } from "../resources.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
 import { deleteObject } from "../writes/delete.ts"
-import { noDeleteOptions } from "../writes/delete-options.ts"
+import { type DeleteOptions, noDeleteOptions } from "../writes/delete-options.ts"
+import { trackCreation } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { controllerManager, writeAsController } from "./controller-write.ts"
 import { WorkQueue } from "./work-queue.ts"
 
 const namespaceKind = "v1.Namespace"
 const rootCertificate = "kube-root-ca.crt"
+
+const certificateDescription =
+  "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal " +
+  "service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 
 /** Finalizers of this controller in `spec.finalizers`. */
 const ownFinalizer = "kubernetes"
@@ -31,7 +37,7 @@ export class NamespaceController {
   constructor(around: WriteSurroundings, certificate: string) {
     this.#around = around
     this.#certificate = certificate
-    this.#queue = new WorkQueue(around.clock, (name) => this.#empty(name))
+    this.#queue = new WorkQueue(around, (name) => this.#empty(name))
     for (const { change } of around.store.collection(namespaceKind).live.values()) this.#furnish(change.name)
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
@@ -56,35 +62,48 @@ export class NamespaceController {
 
   #furnish(namespace: string): void {
     this.#create("v1.ServiceAccount", namespace, "default", {})
-    this.#create("v1.ConfigMap", namespace, rootCertificate, { data: { "ca.crt": this.#certificate } })
+    const annotations = { "kubernetes.io/description": certificateDescription }
+    this.#create("v1.ConfigMap", namespace, rootCertificate, { data: { "ca.crt": this.#certificate } }, { annotations })
   }
 
-  #create(gvk: string, namespace: string, name: string, members: Fields): void {
-    const { store, clock, random } = this.#around
+  #create(gvk: string, namespace: string, name: string, members: Fields, described: Fields = {}): void {
+    const { store, clock, random, kindOf } = this.#around
     const collection = store.collection(gvk)
     if (collection.live.has(keyOf(namespace, name))) return
-    const metadata = { name, namespace, uid: random.uid(), creationTimestamp: timestamp(clock) }
-    store.write(collection, { metadata, ...members })
+    const object: MutableObject = { metadata: { name, namespace, ...described }, ...members }
+    object.metadata.managedFields = trackCreation(this.#around, kindOf(collection.resource), object, controllerManager)
+    Object.assign(object.metadata, { uid: random.uid(), creationTimestamp: timestamp(clock) })
+    store.write(collection, object)
   }
 
   #empty(name: string): void {
-    const { store } = this.#around
-    const collection = store.collection(namespaceKind)
+    const collection = this.#around.store.collection(namespaceKind)
     const existing = collection.live.get(name)
     if (existing?.change.terminating !== true) return
     const left = this.#deleteContents(name)
-    const before = stateOf(existing.change)
-    if (left.size > 0) {
-      const conditions = remaining(child(before, "status"), left, timestamp(this.#around.clock))
-      const after: MutableObject = { ...before, status: { ...child(before, "status"), conditions } }
-      store.write(collection, after, existing, before)
-      return
-    }
+    this.#report(collection, existing, left)
+    if (left.size === 0) this.#finalize(collection, name)
+  }
+
+  /** Says in the conditions what is left, be it nothing: a client's finalizer may keep the namespace yet. */
+  #report(collection: Collection, live: LiveObject, left: Left): void {
+    const before = stateOf(live.change)
+    const conditions = remaining(child(before, "status"), left, timestamp(this.#around.clock))
+    const after = { ...before, metadata: { ...before.metadata }, status: { ...child(before, "status"), conditions } }
+    writeAsController(this.#around, { collection, live, before, after, subresource: "status" })
+  }
+
+  #finalize(collection: Collection, name: string): void {
+    const live = collection.live.get(name)
+    if (live === undefined) return
+    const before = stateOf(live.change)
     const finalizers = texts(child(before, "spec"), "finalizers").filter((finalizer) => finalizer !== ownFinalizer)
-    const after: MutableObject = { ...before, spec: finalizers.length === 0 ? {} : { finalizers } }
-    const last = finalizers.length === 0 && texts(before.metadata, "finalizers").length === 0
-    if (last) store.remove(collection, existing, after)
-    else store.write(collection, after, existing, before)
+    const isLast = finalizers.length === 0 && texts(before.metadata, "finalizers").length === 0
+    // Watchers see the state that was stored, with the finalizer.
+    if (isLast) return void this.#around.store.remove(collection, live)
+    const spec = finalizers.length === 0 ? {} : { finalizers }
+    const after = { ...before, metadata: { ...before.metadata }, spec }
+    writeAsController(this.#around, { collection, live, before, after, subresource: "finalize" })
   }
 
   /** How many objects are left of which kind, with their finalizers. */
@@ -99,27 +118,33 @@ export class NamespaceController {
       const kind = this.#around.kindOf(resource)
       for (const object of [...collection.live.values()]) {
         if (object.change.namespace !== namespace) continue
-        if (object.change.terminating !== true) deleteObject(this.#around, kind, object, noDeleteOptions)
+        if (object.change.terminating !== true) deleteObject(this.#around, kind, object, inBackground)
         const still = collection.live.get(keyOf(namespace, object.change.name))
         if (still === undefined) continue
-        const entry = left.get(qualifiedName(resource)) ?? { count: 0, finalizers: new Set<string>() }
+        const entry = left.get(groupedName(resource)) ?? { count: 0, finalizers: new Set<string>() }
         entry.count++
         for (const finalizer of texts(stateOf(still.change).metadata, "finalizers")) entry.finalizers.add(finalizer)
-        left.set(qualifiedName(resource), entry)
+        left.set(groupedName(resource), entry)
       }
     }
     return left
   }
 }
 
+/** Plural and group with a dot between them, even when the group is the empty one. */
+const groupedName = ({ plural, gvk }: Resource): string => `${plural}.${gvk.group}`
+
 const isFurniture = (kind: string, name: string): boolean =>
   (kind === "v1.ServiceAccount" && name === "default") || (kind === "v1.ConfigMap" && name === rootCertificate)
+
+const inBackground: DeleteOptions = { ...noDeleteOptions, propagation: "Background" }
 
 type Left = ReadonlyMap<string, { readonly count: number; readonly finalizers: ReadonlySet<string> }>
 
 /** The conditions of a namespace that cannot go yet, in the words of the real controller. */
 const remaining = (status: Fields | undefined, left: Left, time: string): ReadonlyArray<Fields> => {
   const content = Array.from(left, ([resource, { count }]) => `${resource} has ${count} resource instances`).sort()
+  const isEmpty = left.size === 0
   const counts = new Map<string, number>()
   for (const { count, finalizers } of left.values())
     for (const finalizer of finalizers) counts.set(finalizer, (counts.get(finalizer) ?? 0) + count)
@@ -145,12 +170,14 @@ const remaining = (status: Fields | undefined, left: Left, time: string): Readon
       "ContentDeleted",
       "All content successfully deleted, may be waiting on finalization",
     ),
-    condition(
-      "NamespaceContentRemaining",
-      true,
-      "SomeResourcesRemain",
-      `Some resources are remaining: ${content.join(", ")}`,
-    ),
+    isEmpty
+      ? condition("NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed")
+      : condition(
+          "NamespaceContentRemaining",
+          true,
+          "SomeResourcesRemain",
+          `Some resources are remaining: ${content.join(", ")}`,
+        ),
     waits.length === 0
       ? condition(
           "NamespaceFinalizersRemaining",

@@ -4,9 +4,12 @@
  */
 
 import type { Clock, Timer } from "../../runtime/clock.ts"
+import { guarded } from "../trouble.ts"
+import type { WriteSurroundings } from "../writes/surroundings.ts"
 
 export class WorkQueue {
   readonly #clock: Clock
+  readonly #onTrouble: WriteSurroundings["onTrouble"]
   readonly #work: (key: string) => void
   /** ms. */
   readonly #delay: number
@@ -15,8 +18,13 @@ export class WorkQueue {
   #closed = false
 
   /** `work` runs `delay` ms (default 0: as soon as the event loop turns) after a key has come to an idle queue. */
-  constructor(clock: Clock, work: (key: string) => void, delay = 0) {
+  constructor(
+    { clock, onTrouble }: Pick<WriteSurroundings, "clock" | "onTrouble">,
+    work: (key: string) => void,
+    delay = 0,
+  ) {
     this.#clock = clock
+    this.#onTrouble = onTrouble
     this.#work = work
     this.#delay = delay
   }
@@ -33,11 +41,11 @@ export class WorkQueue {
     this.#waiting.clear()
   }
 
-  /** What comes while this runs waits for the next round. */
+  /** What comes while this runs waits for the next round. A key that cannot be worked on costs the others nothing. */
   #run(): void {
     this.#timer = undefined
     const keys = [...this.#waiting]
     this.#waiting.clear()
-    for (const key of keys) this.#work(key)
+    for (const key of keys) guarded(`work on ${JSON.stringify(key)}`, this.#onTrouble, () => this.#work(key))
   }
 }

@@ -1,7 +1,6 @@
 /** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
 
 import type { KubernetesType } from "../kubernetes-type.ts"
-import { goTypeOf } from "../schema/make-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "./json-value.ts"
 import { keyElement, valueElement } from "./path-element.ts"
 
@@ -29,7 +28,7 @@ export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Sha
   switch (type.kind) {
     case "object":
     case "map":
-      return type.isAtomic || isRawExtension(type) ? "leaf" : "map"
+      return type.isAtomic ? "leaf" : "map"
     case "list":
       return type.listType === "atomic" ? "leaf" : "list"
     case "any":
@@ -38,13 +37,6 @@ export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Sha
       return "leaf"
   }
 }
-
-/**
- * The objects that a built-in kind embeds without knowing their type (ControllerRevision's `data`) are owned as a
- * whole.
- */
-const isRawExtension = (type: KubernetesType): boolean =>
-  type.keepsUnknown && type.fields.size === 0 && goTypeOf(type) === "runtime.RawExtension"
 
 /** The type of an object's or map's member; `undefined` for fields that the type does not know. */
 export const memberType = (type: KubernetesType, key: string): KubernetesType | undefined => {

@@ -35,13 +35,20 @@ const checkRules = (object: MutableObject, namespaced: boolean, errors: Errors):
   }
 }
 
+const withoutRules = (object: MutableObject): void => {
+  if (list(object, "rules").length === 0) object.rules = null
+}
+
 const role = (namespaced: boolean): Kind => ({
   name: pathSegmentComplaints,
   defaults: {
     derive: (object) => {
-      if (list(object, "rules").length === 0) object.rules = null
+      object.rules ??= null
     },
   },
+  // Owned by whoever sent an empty list, which storing makes nothing of.
+  prepareCreate: (object) => withoutRules(object),
+  prepareUpdate: (object) => withoutRules(object),
   check: (object, errors) => checkRules(object, namespaced, errors),
 })
 
@@ -71,7 +78,7 @@ const checkSubject = (subject: Fields, namespaced: boolean, field: string, error
 const binding = (namespaced: boolean): Kind => ({
   name: pathSegmentComplaints,
   defaults: {
-    within: { roleRef: { set: { apiGroup: group } } },
+    make: { roleRef: { set: { apiGroup: group } } },
     each: {
       subjects: {
         derive: (subject) => {

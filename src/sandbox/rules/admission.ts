@@ -7,7 +7,7 @@
 import type { Failure } from "../failure.ts"
 import { qualifiedName, type Resource } from "../resources.ts"
 import { child, ensured, isAbsent, items, list, number, text, texts } from "./fields.ts"
-import type { Fields, MutableObject } from "./kind-rules.ts"
+import type { Fields, MutableObject, Subresource } from "./kind-rules.ts"
 
 /** What admission asks of the rest of the server. */
 export interface AdmissionSurroundings {
@@ -44,6 +44,12 @@ export const admitCreate = (
     default:
       return undefined
   }
+}
+
+/** Changes what shall replace an object, after its defaults and before `prepareForUpdate`. */
+export const admitUpdate = ({ gvk }: Resource, object: MutableObject, subresource: Subresource): void => {
+  if (gvk.group !== "" || gvk.kind !== "Pod" || subresource !== "") return
+  tolerate(ensured(object, "spec"))
 }
 
 /** Built-in PriorityClasses; the real server makes them at its start. */

@@ -15,6 +15,7 @@ const budgetCounters = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealth
 export const podDisruptionBudgetKind: Kind = {
   defaults: { make: { spec: {}, status: { set: budgetCounters } } },
   newStatus: () => ({ ...budgetCounters }),
+  statusOmits: ["observedGeneration"],
   generation: ["spec"],
   unconditionalUpdate: false,
   check: (object, errors) => {

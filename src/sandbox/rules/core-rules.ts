@@ -165,6 +165,12 @@ export const namespaceKind: Kind = {
     ensured(object, "spec").finalizers = child(old, "spec")?.finalizers
     if (isAbsent(child(object, "spec")?.finalizers)) delete child(object, "spec")?.finalizers
   },
+  checkStatus: (object, _old, errors) => {
+    const phase = text(child(object, "status"), "phase")
+    const [right, not] = isAbsent(object.metadata.deletionTimestamp) ? ["Active", ""] : ["Terminating", "not "]
+    if (phase !== right)
+      errors.push(invalid("status.Phase", phase, `may only be '${right}' if \`deletionTimestamp\` is ${not}empty`))
+  },
   checkNew: (object, errors) => {
     for (const name of texts(child(object, "spec"), "finalizers")) checkFinalizer(name, errors)
   },

@@ -1,7 +1,9 @@
-/** CustomResourceDefinitions: the envelope, not the schemas in it. */
+/** CustomResourceDefinitions: the envelope, and whether the schemas in it are structural. */
 
+import { structuralProblems } from "../schema/structural-problems.ts"
+import type { StructuralSchema } from "../schema/structural-schema.ts"
 import { type Errors, invalid, invalidEach, notSupported, required } from "./field-error.ts"
-import { child, ensured, isAbsent, items, list, text } from "./fields.ts"
+import { child, ensured, isAbsent, isSame, items, list, text } from "./fields.ts"
 import { GoStruct } from "./go-value.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
@@ -25,7 +27,7 @@ const fillNames = (spec: Fields): void => {
 /** How the server prints its internal list of versions. */
 const printedVersions = (spec: Fields): ReadonlyArray<GoStruct> | null => {
   const versions = items(spec, "versions")
-  if (versions.length === 0) return null
+  if (versions.length === 0) return Array.isArray(spec?.versions) ? [] : null
   return versions.map(
     (version) =>
       new GoStruct([
@@ -70,8 +72,25 @@ const check = (object: MutableObject, errors: Errors): void => {
       invalid("spec.versions", printedVersions(spec), "must have exactly one version marked as storage version"),
     )
   checkNames(names, errors)
-  if (list(child(object, "status"), "storedVersions").length === 0)
-    errors.push(invalid("status.storedVersions", null, "must have at least one stored version"))
+  const known = list(child(object, "status"), "storedVersions")
+  if (known.length === 0) errors.push(invalid("status.storedVersions", null, "must have at least one stored version"))
+  else
+    for (const version of stored)
+      if (!known.includes(version))
+        errors.push(invalid("status.storedVersions", known, `must have the storage version ${version}`))
+  checkSchemas(spec, errors)
+}
+
+/** A schema that all versions share stands at the top of the server's own form of a definition. */
+const checkSchemas = (spec: Fields, errors: Errors): void => {
+  const schemas = items(spec, "versions").map((version) => child(child(version, "schema"), "openAPIV3Schema"))
+  const [first] = schemas
+  const isShared = schemas.every((schema) => isSame(schema, first))
+  for (const [index, schema] of schemas.entries()) {
+    if (schema === undefined || (isShared && index > 0)) continue
+    const field = isShared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
+    errors.push(...structuralProblems(schema as StructuralSchema, field))
+  }
 }
 
 const checkNames = (names: Fields | undefined, errors: Errors): void => {
@@ -93,15 +112,17 @@ const checkNames = (names: Fields | undefined, errors: Errors): void => {
 }
 
 const storedStatus = (object: MutableObject): Fields => {
-  const stored = storageVersions(child(object, "spec"))
-  return stored.length === 0 ? emptyStatus() : { ...emptyStatus(), storedVersions: [...stored] }
+  const stored = storageVersions(child(object, "spec")).slice(0, 1)
+  return stored.length === 0 ? emptyStatus() : { ...emptyStatus(), storedVersions: stored }
 }
 
 /** A version that becomes the stored one is added to those in which objects may be found. */
 const rememberStored = (object: MutableObject): void => {
   const status = { ...child(object, "status") }
   const known = list(status, "storedVersions")
-  const added = storageVersions(child(object, "spec")).filter((name) => !known.includes(name))
+  const added = storageVersions(child(object, "spec"))
+    .slice(0, 1)
+    .filter((name) => !known.includes(name))
   if (added.length > 0) object.status = { ...status, storedVersions: [...known, ...added] }
 }
 

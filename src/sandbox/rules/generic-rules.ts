@@ -1,6 +1,6 @@
 /** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
 
-import { compiled } from "./default-table.ts"
+import { compiled, type Defaulting } from "./default-table.ts"
 import type { Errors } from "./field-error.ts"
 import { child, isAbsent, isSame } from "./fields.ts"
 import type { Kind } from "./kind.ts"
@@ -12,14 +12,16 @@ export interface GenericOptions {
   readonly namespaced: boolean
   /** Objects of a CustomResourceDefinition: looser with finalizers, stricter with status writes. */
   readonly custom: boolean
+  /** See metadata-looks.ts. */
+  readonly metadataLooks: number
 }
 
-export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): KindRules => {
+export const rulesFrom = (kind: Kind, { namespaced, custom, metadataLooks }: GenericOptions): KindRules => {
   const fill = compiled(kind.defaults ?? {})
   const format = kind.name ?? subdomainComplaints
 
   return {
-    setDefaults: fill,
+    setDefaults: kind.statusOmits === undefined ? fill : withoutZeros(fill, kind.statusOmits),
 
     prepareForCreate(object) {
       const { metadata } = object
@@ -27,8 +29,9 @@ export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): K
       delete metadata.deletionTimestamp
       delete metadata.deletionGracePeriodSeconds
       if (kind.newStatus !== undefined) object.status = kind.newStatus(object)
-      if (kind.generation === undefined) delete metadata.generation
-      else metadata.generation = 1
+      // Kinds that have none keep the client's.
+      if (kind.generation !== undefined) metadata.generation = 1
+      else if (metadata.generation === 0) delete metadata.generation
       kind.prepareCreate?.(object)
     },
 
@@ -44,6 +47,10 @@ export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): K
       kind.prepareUpdate?.(object, old)
       if (kind.generation?.some((path) => differs(object, old, path)) === true)
         object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
+    },
+
+    settleUpdate(object, subresource) {
+      if (subresource !== "status") kind.settleUpdate?.(object)
     },
 
     validate(object) {
@@ -62,18 +69,19 @@ export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): K
         kind.checkUpdate(object, old, errors)
         return errors
       }
-      checkMetadataUpdate(object.metadata, old.metadata, errors)
+      if (metadataLooks > 0 || subresource === "status") checkMetadataUpdate(object.metadata, old.metadata, errors)
       if (!custom) checkFinalizersKnown(object.metadata, errors)
       if (subresource === "status") {
         kind.checkStatus?.(object, old, errors)
         return errors
       }
-      if (kind.repeatsMetadata === true) {
+      for (let look = 1; look < metadataLooks; look++) {
         checkMetadata(object.metadata, namespaced, format, errors)
         checkFinalizersKnown(object.metadata, errors)
       }
+      if (kind.changeFirst === true) kind.checkChange?.(object, old, errors)
       kind.check?.(object, errors)
-      kind.checkChange?.(object, old, errors)
+      if (kind.changeFirst !== true) kind.checkChange?.(object, old, errors)
       return errors
     },
   }
@@ -86,12 +94,22 @@ const keep = (object: Fields, old: Fields, key: string): void => {
 
 /** A uid that the client did send stays, so that a wrong one is noticed. */
 const keepSystemMetadata = (metadata: Fields, old: Fields): void => {
+  delete metadata.selfLink
   keep(metadata, old, "generation")
   keep(metadata, old, "creationTimestamp")
   if (isAbsent(metadata.uid) || metadata.uid === "") keep(metadata, old, "uid")
-  keep(metadata, old, "deletionTimestamp")
-  keep(metadata, old, "deletionGracePeriodSeconds")
+  // Who says of an object that it is going away is contradicted; who forgets that it is, is not.
+  if (!isAbsent(old.deletionTimestamp) || isAbsent(metadata.deletionTimestamp)) keep(metadata, old, "deletionTimestamp")
+  if (isAbsent(metadata.deletionGracePeriodSeconds)) keep(metadata, old, "deletionGracePeriodSeconds")
 }
+
+const withoutZeros =
+  (fill: Defaulting, counters: ReadonlyArray<string>): Defaulting =>
+  (object) => {
+    fill(object)
+    const status = child(object, "status")
+    if (status !== undefined) for (const key of counters) if (status[key] === 0) delete status[key]
+  }
 
 const envelope = new Set(["apiVersion", "kind", "metadata", "status"])
 

@@ -2,7 +2,9 @@
 
 import { scheduleComplaint } from "./cron-schedule.ts"
 import { type Errors, immutable, invalid, notSupported, required } from "./field-error.ts"
-import { child, ensured, isAbsent, isSame, items, list, number, text } from "./fields.ts"
+import { child, ensured, isAbsent, isEmptyMap, isSame, items, list, number, text } from "./fields.ts"
+import { internalTemplate } from "./internal-pod.ts"
+import { checkJobStatus } from "./job-status.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import { type Complaints, subdomainComplaints } from "./names.ts"
@@ -161,7 +163,7 @@ const checkJobChange = (object: MutableObject, old: MutableObject, errors: Error
   const waiting = before.suspend === true && isAbsent(child(old, "status")?.startTime)
   const [template, earlier] = [child(spec, "template"), child(before, "template")]
   if (!isSame(stripped(template, waiting), stripped(earlier, waiting)))
-    errors.push(immutable("spec.template", template ?? null))
+    errors.push(immutable("spec.template", internalTemplate(template)))
   for (const key of ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"])
     unchanged(key)
 }
@@ -179,10 +181,17 @@ const emptyStatus = (): Fields => ({})
 export const jobKind: Kind = {
   defaults: job,
   newStatus: emptyStatus,
+  statusOmits: ["active", "succeeded", "failed"],
   generation: ["spec"],
   prepareCreate: selectOwnPods,
+  // When the object is read again, its default labels are those of its template.
+  prepareStatus: (object) => {
+    const labels = templateLabels(child(child(object, "spec"), "template"))
+    if (labels !== undefined && isEmptyMap(object.metadata.labels)) object.metadata.labels = { ...labels }
+  },
   check: checkJob,
   checkUpdate: checkJobUpdate,
+  checkStatus: checkJobStatus,
 }
 
 const policies = ["Allow", "Forbid", "Replace"]

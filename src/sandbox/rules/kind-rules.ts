@@ -55,6 +55,8 @@ export interface KindRules {
    * is an error.
    */
   prepareForUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): void
+  /** Between {@link prepareForUpdate} and the validation: what the server changes once the owners of fields are noted. */
+  settleUpdate(object: MutableObject, subresource: Subresource): void
   /** In the server's order; empty when the object may be stored. */
   validate(object: MutableObject): ReadonlyArray<FieldError>
   /** The object must have been prepared. In the server's order; empty when it may replace `old`. */

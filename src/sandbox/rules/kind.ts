@@ -25,22 +25,26 @@ export interface Kind {
   readonly newStatus?: (object: MutableObject) => Fields
   /** A plain update keeps the old status although a create takes the client's (Nodes). */
   readonly keepsStatus?: boolean
+  /** Counters of the status that Go writes with `omitempty`: a zero is not stored. */
+  readonly statusOmits?: ReadonlyArray<string>
   /** Members whose change counts as a new generation; absent for kinds that have none. `metadata.x` is allowed. */
   readonly generation?: ReadonlyArray<string>
   /** Members of `metadata` that a write to the status cannot change. */
   readonly statusKeeps?: ReadonlyArray<string>
   readonly prepareCreate?: (object: MutableObject) => void
   readonly prepareUpdate?: (object: MutableObject, old: MutableObject) => void
+  /** What an update changes after it has been noted who owns which field. */
+  readonly settleUpdate?: (object: MutableObject) => void
   readonly prepareStatus?: (object: MutableObject, old: MutableObject) => void
   /** Of creates and plain updates. */
   readonly check?: Check
   readonly checkNew?: Check
   readonly checkChange?: CheckChange
+  /** What is wrong with a change comes before what is wrong with the object. */
+  readonly changeFirst?: boolean
   /** All of an update's checks, where the server has an order of its own; in place of the other members. */
   readonly checkUpdate?: CheckChange
   readonly checkStatus?: CheckChange
-  /** The server looks at the metadata a second time when it validates an update of this kind. */
-  readonly repeatsMetadata?: boolean
   /** Whether an update may leave the resourceVersion out. Default true. */
   readonly unconditionalUpdate?: boolean
 }

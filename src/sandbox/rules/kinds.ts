@@ -19,7 +19,9 @@ import type { Kind } from "./kind.ts"
 import type { MutableObject } from "./kind-rules.ts"
 import { limitRangeKind, resourceQuotaKind } from "./limit-rules.ts"
 import { labelComplaints } from "./names.ts"
+import { podTemplate } from "./pod-defaults.ts"
 import { podKind } from "./pod-rules.ts"
+import { checkPodTemplate } from "./pod-validation.ts"
 import { serviceKind } from "./service-rules.ts"
 import {
   csiDriverKind,
@@ -40,23 +42,42 @@ import {
 import * as status from "./workload-status.ts"
 import * as workload from "./workload-validation.ts"
 
+/** The feature DeploymentReplicaSetTerminatingReplicas is off by default in 1.34. */
+const dropTerminating = (object: MutableObject): void => {
+  delete child(object, "status")?.terminatingReplicas
+}
+
 const deploymentKind: Kind = {
   defaults: deployment,
   newStatus: () => ({}),
+  statusOmits: [
+    "observedGeneration",
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+  ],
   // Annotations are copied to the ReplicaSets, so their change is a new generation as well.
   generation: ["spec", "metadata.annotations"],
   statusKeeps: ["labels"],
   check: workload.checkDeployment,
   checkChange: workload.checkSelectorKept,
+  prepareStatus: dropTerminating,
   checkStatus: status.checkDeploymentStatus,
 }
+
+/** Of ReplicaSets and ReplicationControllers; `replicas` itself is always there. */
+const replicaCounters = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"]
 
 const replicaSetKind: Kind = {
   defaults: replicaSet,
   newStatus: () => ({ replicas: 0 }),
   generation: ["spec"],
+  statusOmits: replicaCounters,
   check: workload.checkReplicaSet,
   checkChange: workload.checkSelectorKept,
+  prepareStatus: dropTerminating,
   checkStatus: status.checkReplicaSetStatus,
 }
 
@@ -65,6 +86,7 @@ const statefulSetKind: Kind = {
   defaults: statefulSet,
   newStatus: () => ({ replicas: 0, availableReplicas: 0 }),
   generation: ["spec"],
+  statusOmits: ["observedGeneration", "readyReplicas", "currentReplicas", "updatedReplicas"],
   check: workload.checkStatefulSet,
   checkChange: workload.checkStatefulSetChange,
   checkStatus: status.checkStatefulSetStatus,
@@ -92,8 +114,10 @@ const daemonSetKind: Kind = {
     countTemplates(object, same ? before : before + 1)
   },
   prepareStatus: (object, old) => countTemplates(object, templatesOf(old)),
+  statusOmits: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
   check: workload.checkDaemonSet,
   checkChange: workload.checkSelectorKept,
+  changeFirst: true,
   checkStatus: status.checkDaemonSetStatus,
 }
 
@@ -101,7 +125,14 @@ const replicationControllerKind: Kind = {
   defaults: replicationController,
   newStatus: () => ({ replicas: 0 }),
   generation: ["spec"],
+  statusOmits: replicaCounters,
   check: workload.checkReplicationController,
+}
+
+const podTemplateKind: Kind = {
+  defaults: { make: { template: podTemplate } },
+  generation: ["template"],
+  check: (object, errors) => checkPodTemplate(child(object, "template"), "template", errors),
 }
 
 const controllerRevisionKind: Kind = {
@@ -133,6 +164,7 @@ export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["/ResourceQuota", resourceQuotaKind],
   ["/LimitRange", limitRangeKind],
   ["/Endpoints", endpointsKind],
+  ["/PodTemplate", podTemplateKind],
   ["/ReplicationController", replicationControllerKind],
   ["apps/Deployment", deploymentKind],
   ["apps/ReplicaSet", replicaSetKind],

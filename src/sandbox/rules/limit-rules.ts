@@ -1,5 +1,6 @@
+import type { DefaultTable } from "./default-table.ts"
 import { duplicate, type Errors, invalid, invalidEach } from "./field-error.ts"
-import { child, ensured, isEmptyMap, items, text } from "./fields.ts"
+import { child, ensured, isEmptyMap, items, list, text } from "./fields.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields } from "./kind-rules.ts"
 import { qualifiedNameComplaints } from "./names.ts"
@@ -58,8 +59,16 @@ const fillLimits = (item: Fields): void => {
   for (const key of ["default", "defaultRequest"]) if (isEmptyMap(item[key])) delete item[key]
 }
 
+/** A list that is always there: Go writes it as null when it is empty. */
+const limits: DefaultTable = {
+  each: { limits: { derive: fillLimits } },
+  derive: (spec) => {
+    if (list(spec, "limits").length === 0) spec.limits = null
+  },
+}
+
 export const limitRangeKind: Kind = {
-  defaults: { make: { spec: { each: { limits: { derive: fillLimits } } } } },
+  defaults: { make: { spec: limits } },
   check: (object, errors) => {
     const seen = new Set<string>()
     for (const [index, item] of items(child(object, "spec"), "limits").entries()) {

@@ -1,5 +1,6 @@
 /** Pods. */
 
+import { containerStates } from "./container-states.ts"
 import { immutable } from "./field-error.ts"
 import { child, ensured, isAbsent, isFields, items, list, text } from "./fields.ts"
 import type { Kind } from "./kind.ts"
@@ -82,7 +83,7 @@ export const podKind: Kind = {
   defaults: {
     make: {
       spec: podSpec,
-      status: { derive: listAddresses },
+      status: { each: containerStates, derive: listAddresses },
     },
     within: { spec: podOnly },
   },
@@ -103,5 +104,4 @@ export const podKind: Kind = {
     const [now, before] = [child(object, "status")?.qosClass, child(old, "status")?.qosClass]
     if (now !== before) errors.push(immutable("status.qosClass", now))
   },
-  repeatsMetadata: true,
 }

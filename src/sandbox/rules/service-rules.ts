@@ -116,6 +116,11 @@ export const serviceKind: Kind = {
   newStatus: () => ({ loadBalancer: {} }),
   prepareCreate: (object) => alignAddresses(ensured(object, "spec"), undefined),
   prepareUpdate,
+  // Whatever the client says of it; whoever owned it still does.
+  settleUpdate: (object) => {
+    const spec = child(object, "spec")
+    if (spec !== undefined && !needsClusterIp(spec)) delete spec.internalTrafficPolicy
+  },
   check: checkService,
   checkChange: checkServiceChange,
 }

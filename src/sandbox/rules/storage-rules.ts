@@ -1,13 +1,15 @@
 /** Volumes, claims and what provides them. */
 
 import type { DefaultTable } from "./default-table.ts"
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "./field-error.ts"
-import { child, isAbsent, isEmptyMap, isSame, list, text, texts } from "./fields.ts"
+import { type Errors, forbidden, immutable, invalid, invalidEach, notSupported, required } from "./field-error.ts"
+import { child, ensured, isAbsent, isEmptyMap, isSame, list, number, text, texts } from "./fields.ts"
+import { internalClaimSpec } from "./internal-pod.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import { subdomainComplaints } from "./names.ts"
 import { claimSpec, volumeSources } from "./pod-defaults.ts"
 import { canonicalQuantity, quantityOf, spellAmounts } from "./quantity.ts"
+import { structDiff } from "./struct-diff.ts"
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
@@ -63,30 +65,61 @@ const checkClaim = (object: MutableObject, errors: Errors): void => {
     errors.push(...invalidEach("spec.storageClassName", storageClass, subdomainComplaints(storageClass)))
 }
 
-/** Of a claim's spec, what never changes. */
-const fixedPart = (spec: Fields, old: Fields): Fields => ({
-  ...spec,
-  resources: { ...child(spec, "resources"), requests: child(child(old, "resources"), "requests") },
-  volumeAttributesClassName: old.volumeAttributesClassName,
-  // The binder fills these in.
-  ...(text(old, "volumeName") === "" ? { volumeName: undefined } : {}),
-})
+/** A source is named in an old field and in a new one; who fills in one of them means both. */
+const alignSources = (object: MutableObject): void => {
+  const spec = ensured(object, "spec")
+  const [source, reference] = [child(spec, "dataSource"), child(spec, "dataSourceRef")]
+  if (source !== undefined && reference === undefined) spec.dataSourceRef = { ...source }
+  if (source === undefined && reference !== undefined && text(reference, "namespace") === "") {
+    const { namespace: _namespace, ...rest } = reference
+    spec.dataSource = rest
+  }
+}
+
+const storageOf = (spec: Fields): unknown => child(child(spec, "resources"), "requests")?.storage
+
+/** The new spec but for what may change: the amount once the claim is bound, and its class. */
+const withChangeable = (spec: Fields, old: Fields, isBound: boolean): Fields => {
+  const resources = child(spec, "resources")
+  const requests = child(resources, "requests")
+  return {
+    ...spec,
+    ...(isBound && requests !== undefined
+      ? { resources: { ...resources, requests: { ...requests, storage: storageOf(old) } } }
+      : {}),
+    volumeAttributesClassName: old.volumeAttributesClassName,
+  }
+}
+
+const checkClaimChange = (object: MutableObject, old: MutableObject, errors: Errors): void => {
+  const [spec, stored] = [child(object, "spec") ?? {}, child(old, "spec") ?? {}]
+  // The binder fills in the volume, once.
+  const before = text(stored, "volumeName") === "" ? { ...stored, volumeName: spec.volumeName } : stored
+  const after = withChangeable(spec, before, child(object, "status")?.phase === "Bound")
+  if (!isSame(after, before)) {
+    const difference = structDiff(internalClaimSpec(before), internalClaimSpec(after))
+    errors.push(
+      forbidden(
+        "spec",
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound " +
+          `claims\n${difference}`,
+      ),
+    )
+  }
+  const [wanted, present] = [quantityOf(storageOf(spec)) ?? 0, quantityOf(storageOf(stored)) ?? 0]
+  const capacity = quantityOf(child(child(old, "status"), "capacity")?.storage) ?? 0
+  if (wanted < present && wanted <= capacity)
+    errors.push(forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"))
+  if (spec.volumeMode !== stored.volumeMode) errors.push(immutable("volumeMode", spec.volumeMode ?? null))
+}
 
 export const persistentVolumeClaimKind: Kind = {
   defaults: { make: { spec: claimSpec, status: { set: { phase: "Pending" } } } },
   newStatus: () => ({ phase: "Pending" }),
+  prepareCreate: alignSources,
+  prepareUpdate: alignSources,
   check: checkClaim,
-  checkChange: (object, old, errors) => {
-    const [spec, before] = [child(object, "spec") ?? {}, child(old, "spec") ?? {}]
-    const unchanged = isSame(fixedPart(spec, before), fixedPart(before, before))
-    if (!unchanged)
-      errors.push(
-        forbidden(
-          "spec",
-          "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
-        ),
-      )
-  },
+  checkChange: checkClaimChange,
 }
 
 export const storageClassKind: Kind = {
@@ -114,6 +147,20 @@ export const storageClassKind: Kind = {
   },
 }
 
+/** Of a driver's spec, what counts as a generation. */
+const followed = (driver: MutableObject): ReadonlyArray<unknown> => {
+  const spec = child(driver, "spec")
+  return [
+    "tokenRequests",
+    "requiresRepublish",
+    "seLinuxMount",
+    "podInfoOnMount",
+    "storageCapacity",
+    "fsGroupPolicy",
+    "nodeAllocatableUpdatePeriodSeconds",
+  ].map((key) => spec?.[key])
+}
+
 export const csiDriverKind: Kind = {
   defaults: {
     make: {
@@ -132,7 +179,25 @@ export const csiDriverKind: Kind = {
       },
     },
   },
+  checkChange: (object, old, errors) => {
+    const [spec, before] = [child(object, "spec") ?? {}, child(old, "spec") ?? {}]
+    // The server misspells the field of the first.
+    if (spec.attachRequired !== before.attachRequired)
+      errors.push(immutable("spec.attachedRequired", spec.attachRequired))
+    if (!isSame(spec.volumeLifecycleModes, before.volumeLifecycleModes))
+      errors.push(immutable("spec.volumeLifecycleModes", spec.volumeLifecycleModes))
+  },
+  // Counted from the first change on: new objects have none.
+  prepareUpdate: (object, old) => {
+    if (!isSame(followed(object), followed(old)))
+      object.metadata.generation = (number(old.metadata, "generation") ?? 0) + 1
+  },
   unconditionalUpdate: false,
+}
+
+const withoutDrivers = (object: MutableObject): void => {
+  const spec = child(object, "spec")
+  if (spec !== undefined && list(spec, "drivers").length === 0) object.spec = { ...spec, drivers: null }
 }
 
 export const csiNodeKind: Kind = {
@@ -140,11 +205,14 @@ export const csiNodeKind: Kind = {
     make: {
       spec: {
         derive: (spec) => {
-          if (list(spec, "drivers").length === 0) spec.drivers = null
+          spec.drivers ??= null
         },
       },
     },
   },
+  // Owned by whoever sent an empty list, which storing makes nothing of.
+  prepareCreate: (object) => withoutDrivers(object),
+  prepareUpdate: (object) => withoutDrivers(object),
   unconditionalUpdate: false,
 }
 

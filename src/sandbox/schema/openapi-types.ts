@@ -34,7 +34,10 @@ export type OpenApiSchemas = Readonly<Record<string, OpenApiSchema>>
 /** `{field: Go type}` of each schema, for fields whose Go type OpenAPI does not tell. */
 export type GoTypes = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Objects whose fields the server does not look at; to server-side apply they are ordinary maps of anything. */
+/**
+ * Objects whose fields the server does not look at. Server-side apply owns a RawExtension (ControllerRevision's `data`) as a
+ * whole besides, which the documents do not say.
+ */
 const opaque = new Set(["FieldsV1", "RawExtension", "Patch"])
 
 /** Shared by every field with this default, and frozen because of that. */
@@ -55,7 +58,7 @@ export class OpenApiTypes {
     const type = makeDecodedType(kindOf(schema), goType, {
       fields,
       required: schema.required ?? [],
-      isAtomic: schema["x-kubernetes-map-type"] === "atomic",
+      isAtomic: schema["x-kubernetes-map-type"] === "atomic" || simpleName(name) === "RawExtension",
       keepsUnknown: opaque.has(simpleName(name)),
     })
     // Before its fields, which may refer back to it.

@@ -61,6 +61,8 @@ export interface Condition {
   readonly lastProbeTime?: string | null | undefined
   readonly lastUpdateTime?: string | undefined
   readonly lastTransitionTime?: string | null | undefined
+  /** Of Pods: the generation that it speaks of. */
+  readonly observedGeneration?: number | undefined
 }
 
 export interface Toleration {

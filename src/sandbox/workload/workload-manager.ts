@@ -19,6 +19,7 @@ import { jobController } from "./job/job-controller.ts"
 import { type Delays, defaultDelays } from "./node/delays.ts"
 import { podRunner } from "./node/pod-runner.ts"
 import { type VirtualNodesOptions, virtualNodes } from "./node/virtual-nodes.ts"
+import { podGarbageCollector } from "./pod-garbage-collector.ts"
 import { replicaSetController } from "./replica-set/replica-set-controller.ts"
 import { scheduler } from "./scheduler/scheduler.ts"
 import { statefulSetController } from "./stateful-set/stateful-set-controller.ts"
@@ -33,6 +34,7 @@ const makers = {
   cronjob: cronJobController,
   "volume-binder": volumeBinder,
   scheduler,
+  "pod-garbage-collector": podGarbageCollector,
 } as const satisfies Record<string, (surroundings: Surroundings) => Controller>
 
 export type ControllerName = keyof typeof makers

@@ -60,11 +60,15 @@ export class Admission {
     if (failure !== undefined) refuse(failure)
   }
 
-  /** Gives a valid Service what it left to the server. Throws Refusal when a pool is empty or what it wants is taken. */
-  allocate(resource: Resource, object: MutableObject, old: MutableObject | undefined): void {
+  /**
+   * Gives a valid Service what it left to the server; after a dry run the next one may get the same. Throws Refusal when
+   * a pool is empty or what it wants is taken.
+   */
+  allocate(resource: Resource, object: MutableObject, old: MutableObject | undefined, dryRun: boolean): void {
     if (!isService(resource)) return
     const errors = allocateService(object, old, this.#pools)
     if (errors.length > 0) refuse(invalidObject(resource, String(object.metadata.name), errors))
+    if (dryRun) releaseService(object, old, this.#pools)
   }
 
   /** Takes back what a change gave up; `next` is `undefined` for a deletion. */

@@ -9,19 +9,16 @@ import { namespaceMissing, namespaceTerminating } from "./write-failures.ts"
 
 const namespaceKind = "v1.Namespace"
 
-/** Takes over the namespace of the path; throws Refusal when the body names another one. */
+/** Takes over the namespace of the path; throws Refusal when the body of a namespaced kind names another one. */
 export const settleNamespace = (resource: Resource, object: MutableObject, namespace: string): void => {
   const { metadata } = object
   const given = metadata.namespace ?? ""
-  if (resource.namespaced && given === "") metadata.namespace = namespace
+  // What a client says of a namespace where there is none counts for nothing.
+  if (!resource.namespaced) {
+    if (given !== "") delete metadata.namespace
+  } else if (given === "") metadata.namespace = namespace
   else if (given !== namespace) {
-    refuse(
-      badRequest(
-        given === "" || resource.namespaced
-          ? "the namespace of the provided object does not match the namespace sent on the request"
-          : "namespace on the object does not match the namespace on the request: cluster-scoped objects have none",
-      ),
-    )
+    refuse(badRequest("the namespace of the provided object does not match the namespace sent on the request"))
   }
 }
 

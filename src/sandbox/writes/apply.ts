@@ -1,6 +1,5 @@
 /** Server-side apply: the merge itself is patch/apply-server-side.ts; here is what comes before and after it. */
 
-import { parse as parseYaml } from "yaml"
 import { apiVersionOf } from "../../kube/gvk.ts"
 import { keyOf } from "../change.ts"
 import { badRequest, objectNotFound } from "../failure.ts"
@@ -8,6 +7,8 @@ import { applyServerSide } from "../patch/apply-server-side.ts"
 import type { JsonObject } from "../patch/json-value.ts"
 import { fieldsOf } from "../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { asGoWrites } from "../schema/go-written.ts"
+import { duplicateFields } from "../schema/strict-fields.ts"
 import { timestamp } from "../timestamp.ts"
 import { settleNamespace } from "./admitted-names.ts"
 import { stateOf } from "./answer.ts"
@@ -15,11 +16,13 @@ import { jsonType, yamlProblem } from "./body.ts"
 import { createObject, settleName } from "./create.ts"
 import { resetFieldsOf } from "./field-owners.ts"
 import { refuse } from "./refusal.ts"
+import { mayRepeat } from "./repeated-members.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 import { replaceObject } from "./update.ts"
 import { conflict } from "./write-failures.ts"
 import type { WriteOptions } from "./write-options.ts"
 import type { WriteRequest, Written } from "./write-request.ts"
+import { readYaml } from "./yaml-text.ts"
 
 /** Throws Refusal and what applyServerSide throws. */
 export const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
@@ -31,8 +34,10 @@ export const apply = (around: WriteSurroundings, request: WriteRequest, options:
   if (existing === undefined) {
     if (subresource !== "") return refuse(objectNotFound(resource, name))
     const object = appliedTo(around, kind, { applied, live: undefined, options, subresource })
-    object.metadata.name ??= name
+    checkRepeated(request.body, options)
     settle(kind, object, namespace, name)
+    // Of an object that does not exist yet the server forgets the version.
+    object.metadata.resourceVersion = undefined
     refuseForeignUid(kind, object, name)
     const { managedFields } = object.metadata
     return createObject(around, kind, object, options, (created) => {
@@ -42,6 +47,7 @@ export const apply = (around: WriteSurroundings, request: WriteRequest, options:
   const live = stateOf(existing.change)
   const before = kind.fromStored(live)
   const after = appliedTo(around, kind, { applied, live: before, options, subresource })
+  checkRepeated(request.body, options)
   settle(kind, after, namespace, name)
   return replaceObject(around, kind, {
     existing,
@@ -80,7 +86,8 @@ export const appliedTo = (
     ...(subresource === "scale" ? {} : { resetFields }),
   })
   if (!("object" in answer)) throw answer
-  return { ...answer.object, metadata: { ...fieldsOf(answer.object.metadata) } }
+  const written = asGoWrites(kind.type, answer.object, live) as MutableObject
+  return { ...written, metadata: { ...fieldsOf(written.metadata) } }
 }
 
 const settle = (kind: WritableKind, object: MutableObject, namespace: string, name: string): void => {
@@ -101,7 +108,7 @@ export const decodeApplied = (body: Buffer): Fields => {
   const text = body.toString("utf8")
   const value = jsonOr(text, () => {
     try {
-      return parseYaml(text, { maxAliasCount: 100 }) as unknown
+      return readYaml(text).value
     } catch (error) {
       return refuse(badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${yamlProblem(error)}`))
     }
@@ -110,6 +117,24 @@ export const decodeApplied = (body: Buffer): Fields => {
   if (fields !== undefined) return fields
   const problem = `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`
   return refuse(badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${problem}`))
+}
+
+/** The server says what stands twice only after the merge has gone well. Throws Refusal. */
+const checkRepeated = (body: Buffer, { fieldValidation, warnings }: WriteOptions): void => {
+  const repeated = fieldValidation === "Ignore" ? [] : repeatedKeys(body.toString("utf8"))
+  if (repeated.length === 0) return
+  if (fieldValidation === "Warn") warnings.push(...repeated)
+  else {
+    const problem = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`
+    refuse(badRequest(`error strict decoding YAML: ${problem}`))
+  }
+}
+
+/** The lines are those of the text as YAML, whatever it is: JSON is parsed a second time only if it needs to be. */
+const repeatedKeys = (text: string): ReadonlyArray<string> => {
+  const value = jsonOr(text, () => undefined)
+  if (value !== undefined && !(mayRepeat(text, value) && duplicateFields(text).length > 0)) return []
+  return readYaml(text).repeated
 }
 
 const jsonOr = (text: string, other: () => unknown): unknown => {

@@ -4,6 +4,7 @@
  */
 
 import { badRequest } from "../failure.ts"
+import type { KubernetesType } from "../kubernetes-type.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import {
   decodeFailure,
@@ -12,30 +13,40 @@ import {
   strictFieldProblems,
   unknownFields,
 } from "../schema/field-check.ts"
+import { asGoWrites } from "../schema/go-written.ts"
+import type { BodyText } from "./body.ts"
 import { refuse } from "./refusal.ts"
 import type { WritableKind } from "./surroundings.ts"
 import type { WriteOptions } from "./write-options.ts"
 
-/** `text` is the JSON the object came as; the empty string if it came as something else. Throws Refusal. */
+/** `text` is what the object came as. The object is left as Go would write it. Throws Refusal. */
 export const checkFields = (
   { resource, type }: WritableKind,
   object: MutableObject,
-  text: string,
+  text: BodyText,
   { fieldValidation, warnings }: WriteOptions,
 ): void => {
   const misfit = decodeFailure(resource.gvk, type, object)
   if (misfit !== undefined) refuse(badRequest(misfit))
+  const { json, mayRepeat, repeated } = text
   const isClean = unknownFields(type, object).length === 0
-  if (isClean && (fieldValidation === "Ignore" || (fieldValidation === "Warn" && !mayRepeat(text, object)))) return
-  const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(type, text, object)
-  if (fieldValidation === "Strict" && problems.length > 0) refuse(badRequest(strictFailure(resource.gvk, problems)))
-  pruneUnknownFields(type, object)
-  warnings.push(...problems)
+  const mayWarn = fieldValidation === "Strict" || mayRepeat || repeated.length > 0
+  if (!isClean || (fieldValidation !== "Ignore" && mayWarn)) {
+    const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(type, json, object)
+    if (fieldValidation === "Strict" && problems.length + repeated.length > 0) {
+      const together = repeated.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`]
+      refuse(badRequest(strictFailure(resource.gvk, [...together, ...problems])))
+    }
+    pruneUnknownFields(type, object)
+    if (fieldValidation !== "Ignore") warnings.push(...repeated, ...problems)
+  }
+  writeAsGo(type, object)
 }
 
-/**
- * A text without white space that is as long as what was read from it says nothing twice, some contrived ones aside, of which
- * nobody will be warned. Far cheaper than to look.
- */
-const mayRepeat = (text: string, object: MutableObject): boolean =>
-  text !== "" && text.trimEnd().length !== JSON.stringify(object).length
+/** In place: the object has just been decoded and belongs to the caller. */
+const writeAsGo = (type: KubernetesType, object: MutableObject): void => {
+  const written = asGoWrites(type, object) as MutableObject
+  if (written === object) return
+  for (const key of Object.keys(object)) if (!Object.hasOwn(written, key)) delete object[key]
+  Object.assign(object, written)
+}

@@ -58,7 +58,7 @@ export const createObject = (
   const existing = collection.live.get(keyOf(namespace, name))
   if (existing !== undefined) refuse(alreadyExists(resource, name, existing.change.terminating === true))
   if (version !== "") refuse(fail(500, "resourceVersion should not be set on objects to be created"))
-  if (!options.dryRun) around.admission.allocate(resource, object, undefined)
+  around.admission.allocate(resource, object, undefined, options.dryRun)
   const stored = kind.toStored(object)
   if (options.dryRun) {
     return { type: "written", status: 201, json: withoutVersion(encodeObject(resource, object)), warnings }

@@ -4,17 +4,18 @@ import { listItem } from "../change.ts"
 import { objectFrame } from "../forms/object-form.ts"
 import { parseListRequest } from "../list-options.ts"
 import { pageOf } from "../snapshot.ts"
-import { deleteObject } from "./delete.ts"
+import { deleteObject, deletionWarnings } from "./delete.ts"
 import { parseDeleteOptions } from "./delete-options.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
 import type { WriteRequest, Written } from "./write-request.ts"
 
 /** Answers the list of what was chosen, as it was before. Throws Refusal. */
-export const deleteCollection = (around: WriteSurroundings, request: WriteRequest): Written => {
+export const deleteCollection = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, namespace, query } = request
   const kind = around.kindOf(resource)
-  const options = parseDeleteOptions(request)
+  const options = parseDeleteOptions(request, around.registry)
+  warnings.push(...deletionWarnings(resource, options))
   const wanted = parseListRequest(query, resource.namespaced && namespace !== "" ? namespace : undefined, resource)
   if ("type" in wanted) return refuse(wanted)
   const revision = around.store.revision
@@ -25,5 +26,5 @@ export const deleteCollection = (around: WriteSurroundings, request: WriteReques
     const existing = kind.collection.live.get(at === "" ? name : `${at}/${name}`)
     if (existing !== undefined) deleteObject(around, kind, existing, options)
   }
-  return { type: "written", status: 200, json: `${before}${items.join(",")}${after}`, warnings: [] }
+  return { type: "written", status: 200, json: `${before}${items.join(",")}${after}`, warnings }
 }

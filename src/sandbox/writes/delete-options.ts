@@ -1,14 +1,16 @@
 /** What a deletion may be told, in the body or in the query: a body that is not empty hides the query, as in the real server. */
 
 import { parse as parseYaml } from "yaml"
+import { apiVersionOf } from "../../kube/gvk.ts"
 import { badRequest, type FailureCause, fail } from "../failure.ts"
 import { flag } from "../list-options.ts"
+import type { ResourceRegistry } from "../resources.ts"
 import { fieldsOf, number, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
-import { yamlProblem } from "./body.ts"
+import { accepted, yamlProblem } from "./body.ts"
 import { goJsonError } from "./go-json-error.ts"
 import { refuse } from "./refusal.ts"
-import { invalidOptions } from "./write-failures.ts"
+import { invalidOptions, unsupportedMediaType } from "./write-failures.ts"
 import { cause, dryRunCauses, integerParameter } from "./write-options.ts"
 import type { WriteRequest } from "./write-request.ts"
 
@@ -34,9 +36,9 @@ export const noDeleteOptions: DeleteOptions = {
 }
 
 /** Throws Refusal: 422 for options that contradict each other, 400 or 500 for what cannot be read. */
-export const parseDeleteOptions = (request: WriteRequest): DeleteOptions => {
+export const parseDeleteOptions = (request: WriteRequest, registry: ResourceRegistry): DeleteOptions => {
   if (request.body.length === 0 && request.query.size === 0) return noDeleteOptions
-  const given = request.body.length > 0 ? fromBody(request) : fromQuery(request.query)
+  const given = request.body.length > 0 ? fromBody(request, registry) : fromQuery(request.query)
   const { dryRun, propagation, orphan, grace, preconditions } = given
   const causes = [...dryRunCauses(dryRun), ...propagationCauses(propagation, orphan)]
   if (causes.length > 0) refuse(invalidOptions("DeleteOptions", causes))
@@ -66,13 +68,16 @@ const fromQuery = (query: URLSearchParams): Given => ({
   preconditions: undefined,
 })
 
-const fromBody = ({ body, contentType, resource }: WriteRequest): Given => {
+const fromBody = ({ body, contentType, resource }: WriteRequest, registry: ResourceRegistry): Given => {
+  if (contentType !== "" && !accepted.includes(contentType)) refuse(unsupportedMediaType(accepted))
   const options = decoded(body.toString("utf8"), contentType)
   const apiVersion = text(options, "apiVersion")
   const kind = text(options, "kind")
-  const { group, version } = resource.gvk
-  const known = ["", "v1", "meta.k8s.io/v1", group === "" ? version : `${group}/${version}`]
-  if ((kind !== "" && kind !== "DeleteOptions") || !known.includes(apiVersion)) {
+  // Every group of built-in kinds has the options among its own.
+  const isKnown =
+    ["", "v1", "meta.k8s.io/v1", apiVersionOf(resource.gvk)].includes(apiVersion) ||
+    registry.all().some((served) => served.custom !== true && apiVersionOf(served.gvk) === apiVersion)
+  if ((kind !== "" && kind !== "DeleteOptions") || !isKnown) {
     refuse(
       fail(500, `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`),
     )

@@ -17,31 +17,41 @@ import { refuse } from "./refusal.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 import { isDefinition, isFinalizedBySpec, isNamespace, markStatus, ownFinalizers } from "./terminating-marks.ts"
 import { namespaceProtected, preconditionFailed } from "./write-failures.ts"
-import { isReturnedWhenDeleted } from "./write-policy.ts"
+import { isOrphaningByDefault, isReturnedWhenDeleted } from "./write-policy.ts"
 import type { WriteRequest, Written } from "./write-request.ts"
 
 /** DELETE of one object. Throws Refusal. */
-export const deleteOne = (around: WriteSurroundings, request: WriteRequest): Written => {
+export const deleteOne = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, namespace, name } = request
   const kind = around.kindOf(resource)
-  const options = parseDeleteOptions(request)
+  const options = parseDeleteOptions(request, around.registry)
+  warnings.push(...deletionWarnings(resource, options))
   const existing = kind.collection.live.get(keyOf(namespace, name))
   if (existing === undefined) return refuse(objectNotFound(resource, name))
   const { left, last } = deleteObject(around, kind, existing, options)
   if (left !== undefined) {
-    if (!options.dryRun) return answerOf(kind, left, 200, [])
+    if (!options.dryRun) return answerOf(kind, left, 200, warnings)
     return {
       type: "written",
       status: 200,
       json: withVersion(encodeObject(resource, last), left.revision),
-      warnings: [],
+      warnings,
     }
   }
   const json = isReturnedWhenDeleted(resource)
     ? JSON.stringify(kind.fromStored(last))
     : deletedStatus(resource, name, existing.change.uid)
-  return { type: "written", status: 200, json, warnings: [] }
+  return { type: "written", status: 200, json, warnings }
 }
+
+/** Of those who orphan by default only Jobs warn of it. */
+export const deletionWarnings = (resource: WritableKind["resource"], { propagation }: DeleteOptions): string[] =>
+  propagation === undefined && formatGvk(resource.gvk) === "batch/v1.Job"
+    ? [
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set " +
+          "propagationPolicy=Orphan to suppress this warning",
+      ]
+    : []
 
 /** What a deletion came to. */
 export interface Deletion {
@@ -64,15 +74,19 @@ export const deleteObject = (
   checkPreconditions(resource, existing.change, options)
   checkProtection(resource, existing.change.name)
   const last: MutableObject = { ...before, metadata: { ...before.metadata } }
+  // A graceful deletion under way changes only if it is hurried; its finalizers stay as they are, too.
+  if (isPending(resource, last, options)) return { left: existing.change, last: before }
   const grace = gracePeriod(resource, last, options)
   const finalizers = finalizersAfter(resource, last, options, existing.change.terminating === true)
   const isLast = finalizers.length === 0 && grace === 0 && !isFinalizedBySpec(resource, last)
   if (isLast) {
     if (isGraceful(resource)) mark(around, resource, last, 0)
     if (options.dryRun) return { left: undefined, last }
-    const gone = around.store.remove(collection, existing, last)
-    last.metadata.resourceVersion = String(gone.revision)
-    return { left: undefined, last }
+    // Two steps, two versions: the real server stores the mark before it finds that nobody has to be waited for.
+    if (isGraceful(resource)) around.store.write(collection, last, existing, before)
+    const { namespace, name } = existing.change
+    const gone = around.store.remove(collection, collection.live.get(keyOf(namespace, name)) ?? existing)
+    return { left: undefined, last: stateOf(gone) }
   }
   last.metadata.finalizers = finalizers
   mark(around, resource, last, grace)
@@ -106,17 +120,29 @@ const checkProtection = (resource: WritableKind["resource"], name: string): void
 
 const isGraceful = (resource: WritableKind["resource"]): boolean => formatGvk(resource.gvk) === "v1.Pod"
 
+/** Only a shorter grace period than the one that runs counts; none asked for means the one that runs. */
+const isPending = (
+  resource: WritableKind["resource"],
+  { metadata }: MutableObject,
+  options: DeleteOptions,
+): boolean => {
+  if (!isGraceful(resource) || metadata.deletionTimestamp === undefined) return false
+  const running = number(metadata, "deletionGracePeriodSeconds")
+  return running !== undefined && (options.gracePeriodSeconds ?? running) >= running
+}
+
 /** Whole seconds that a Pod on a node is given to end; 0 for everything else. */
 const gracePeriod = (resource: WritableKind["resource"], object: MutableObject, options: DeleteOptions): number => {
   if (!isGraceful(resource)) return 0
   const spec = child(object, "spec")
   const phase = text(child(object, "status"), "phase")
+  // Marked by somebody who knows of no seconds: nothing is waited for.
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
+  if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === undefined) return 0
+  if (deletionTimestamp !== undefined) return Math.max(0, options.gracePeriodSeconds ?? 0)
   if (text(spec, "nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0
   const wanted = options.gracePeriodSeconds ?? number(spec, "terminationGracePeriodSeconds") ?? 30
-  const running = number(object.metadata, "deletionGracePeriodSeconds")
-  const seconds = wanted < 0 ? 1 : wanted
-  // A second deletion may only hurry the first one.
-  return running === undefined ? seconds : Math.min(seconds, running)
+  return wanted < 0 ? 1 : wanted
 }
 
 const foreground = "foregroundDeletion"
@@ -126,10 +152,12 @@ const orphan = "orphan"
 const finalizersAfter = (
   resource: WritableKind["resource"],
   object: MutableObject,
-  { propagation }: DeleteOptions,
+  options: DeleteOptions,
   terminating: boolean,
 ): string[] => {
   const present = ownFinalizers(resource, object)
+  const isDecided = terminating || present.includes(foreground) || !isOrphaningByDefault(resource)
+  const propagation = options.propagation ?? (isDecided ? undefined : "Orphan")
   if (propagation === undefined) return [...present]
   const others = present.filter((name) => name !== foreground && name !== orphan)
   if (propagation === "Background") return others

@@ -3,6 +3,8 @@
  * follows Go's scanner state by state, because clients print these words.
  */
 
+import { goQuote } from "../schema/go-quote.ts"
+
 /** The message; the empty string for text that Go's scanner would accept. */
 export const goJsonError = (text: string): string => {
   const scanner = new Scanner(text)
@@ -152,5 +154,5 @@ const isDigit = (character: string | undefined): boolean => character !== undefi
 const quoted = (character: string): string => {
   if (character === "'") return "'\\''"
   if (character === '"') return "'\"'"
-  return `'${JSON.stringify(character).slice(1, -1)}'`
+  return `'${goQuote(character).slice(1, -1)}'`
 }

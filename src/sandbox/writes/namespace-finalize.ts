@@ -42,11 +42,11 @@ export const finalizeNamespace = (around: WriteSurroundings, request: WriteReque
     }
   }
   if (change.terminating === true && finalizers.length === 0 && texts(after.metadata, "finalizers").length === 0) {
-    const gone = around.store.remove(kind.collection, existing, after)
+    around.store.remove(kind.collection, existing)
     return {
       type: "written",
       status: 200,
-      json: withVersion(encodeObject(resource, after), gone.revision),
+      json: withVersion(encodeObject(resource, after), change.revision),
       warnings: [],
     }
   }

@@ -2,17 +2,18 @@
 
 import { apiVersionOf } from "../../kube/gvk.ts"
 import { keyOf } from "../change.ts"
-import { objectNotFound } from "../failure.ts"
-import { goText } from "../patch/go-text.ts"
-import type { JsonValue } from "../patch/json-value.ts"
-import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { badRequest, objectNotFound } from "../failure.ts"
+import { isFields, own } from "../rules/fields.ts"
+import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { decodeFailure, pruneUnknownFields, strictFieldProblems, unknownFields } from "../schema/field-check.ts"
+import { asGoWrites } from "../schema/go-written.ts"
 import { settleNamespace } from "./admitted-names.ts"
-import { stateOf } from "./answer.ts"
 import { apply } from "./apply.ts"
+import { misfitAsItself } from "./body.ts"
 import { settleName } from "./create.ts"
 import { trackReplacement } from "./field-owners.ts"
 import { jsonPatch, mergePatch, patched, strategicPatch } from "./patched-document.ts"
+import { patchProblems, quotedPatch } from "./quoted-patch.ts"
 import { refuse } from "./refusal.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 import { replaceObject } from "./update.ts"
@@ -36,9 +37,10 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
   if (contentType === applyPatch) return apply(around, request, options)
   const existing = kind.collection.live.get(keyOf(namespace, name))
   if (existing === undefined) return refuse(objectNotFound(resource, name))
-  const before = kind.fromStored(stateOf(existing.change))
-  const after = patched(contentType, before, request.body.toString("utf8"), kind.type)
-  checkPatched(kind, after, request, options)
+  const before = kind.fromStored(around.store.takeParsed(existing.change))
+  const document = patched(contentType, before, request.body.toString("utf8"), kind.type)
+  checkPatched(kind, before, document, request, options)
+  const after = asGoWrites(kind.type, document, before) as MutableObject
   kind.rules.setDefaults(after)
   settleNamespace(resource, after, namespace)
   settleName(after, name)
@@ -55,38 +57,74 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
 /** The patched object is decoded like any other, but what is wrong with it is the patch's fault: 422. Throws Refusal. */
 const checkPatched = (
   kind: WritableKind,
+  before: MutableObject,
   after: MutableObject,
-  { contentType, body }: WriteRequest,
+  request: WriteRequest,
   { fieldValidation, warnings }: WriteOptions,
 ): void => {
   const { gvk } = kind.resource
+  const { contentType, body, name } = request
   const refuseDocument = (problem: string): never => {
-    if (contentType === strategicPatch) {
-      return refuse(invalidPatch(goText(JSON.parse(body.toString("utf8")) as JsonValue), restoreProblem(problem)))
+    const words = contentType === strategicPatch ? restoreProblem(problem) : problem
+    return refuse(invalidPatch(quotedPatch(request, kind.type, before, after), words))
+  }
+  const settleProblems = (problems: ReadonlyArray<string>): void => {
+    if (fieldValidation === "Ignore" || problems.length === 0) return
+    if (fieldValidation === "Warn") warnings.push(...problems)
+    else {
+      const quoted = quotedPatch(request, kind.type, before, after)
+      refuse(invalidPatch(quoted, `strict decoding error: ${problems.join(", ")}`))
     }
-    return refuse(invalidPatch(documentText(after), problem))
+  }
+  const ofPatch = fieldValidation === "Ignore" ? [] : patchProblems(contentType, body)
+  if (kind.resource.custom !== true) {
+    if (isMissing(after.apiVersion)) {
+      settleProblems([...ofPatch, ...unknownWithoutVersion(after)])
+      refuse(badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`))
+    }
+    if (isMissing(after.kind)) after.kind = gvk.kind
   }
   if (after.kind !== gvk.kind || after.apiVersion !== apiVersionOf(gvk)) {
-    refuseDocument(`the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}: unknown conversion`)
+    refuseDocument(
+      misfitAsItself(after) ??
+        `the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}: unknown conversion`,
+    )
   }
-  const misfit = decodeFailure(gvk, kind.type, after)
+  // A custom kind may have got another schema since the object was stored; built-in ones need no second look.
+  const looked = kind.resource.custom === true ? after : newParts(before, after)
+  const misfit = decodeFailure(gvk, kind.type, looked)
   if (misfit !== undefined) refuseDocument(withoutHead(misfit))
   // Unknown fields can only have come with the patch: nothing stored has any.
-  if (unknownFields(kind.type, after).length === 0) return
-  const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(kind.type, JSON.stringify(after), after)
-  if (fieldValidation === "Strict" && problems.length > 0) {
-    refuse(invalidPatch(documentText(after), `strict decoding error: ${problems.join(", ")}`))
-  }
+  if (unknownFields(kind.type, looked).length === 0) return settleProblems(ofPatch)
+  settleProblems([...ofPatch, ...strictFieldProblems(kind.type, JSON.stringify(after), after)])
   pruneUnknownFields(kind.type, after)
-  warnings.push(...problems)
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === ""
+
+/** Without an apiVersion the server decodes into its own structs, whose fields JSON cannot name. */
+const unknownWithoutVersion = (after: MutableObject): ReadonlyArray<string> =>
+  Object.keys(after)
+    .filter((key) => key !== "kind" && key !== "apiVersion")
+    .filter((key) => key !== "metadata" || Object.keys(after.metadata).length > 0)
+    .sort()
+    .map((key) => `unknown field "${key}"`)
+
+/** The members that a patch has not left as they were, with what leads to them; lists are taken whole. */
+const newParts = (before: Fields, after: Fields): Fields => {
+  const parts: Fields = {}
+  for (const key of Object.keys(after)) {
+    const value = after[key]
+    const old = own(before, key)
+    if (value === old) continue
+    const part = isFields(value) && isFields(old) ? newParts(old, value) : value
+    Object.defineProperty(parts, key, { value: part, enumerable: true, configurable: true, writable: true })
+  }
+  return parts
 }
 
 /** The problem alone: the 422 names the document in another way than the 400. */
 const withoutHead = (misfit: string): string => misfit.replace(/^.*? cannot be handled as a .*?: /, "")
-
-/** Go writes a map's keys in order. */
-const documentText = (object: MutableObject): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(object).sort(([left], [right]) => (left < right ? -1 : 1))))
 
 /** A strategic patch is put into Go values field by field, and says so in words of its own. */
 const restoreProblem = (misfit: string): string => {

@@ -5,16 +5,16 @@ import type { LiveObject } from "../collection.ts"
 import { badRequest, fail, objectNotFound } from "../failure.ts"
 import { matchesSelector } from "../lifecycle/object-selector.ts"
 import type { Resource } from "../resources.ts"
-import { child, items, number, text } from "../rules/fields.ts"
+import { child, items, number, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { timestamp } from "../timestamp.ts"
 import { doneStatus, stateOf } from "./answer.ts"
 import { decodeBody } from "./body.ts"
 import { deleteObject } from "./delete.ts"
 import { noDeleteOptions } from "./delete-options.ts"
-import { trackReplacement } from "./field-owners.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
+import { otherUid, otherVersion } from "./write-failures.ts"
 import type { WriteOptions } from "./write-options.ts"
 import type { WriteRequest, Written } from "./write-request.ts"
 
@@ -37,16 +37,31 @@ export const bindPod = (around: WriteSurroundings, request: WriteRequest, option
     around.registry,
     bindingKind,
   )
-  const name = request.name === "" ? text(binding.metadata, "name") : request.name
-  const { resource, kind, existing } = podOf(around, request.namespace, name)
+  const given = text(binding.metadata, "name")
+  if (request.name !== "" && given !== request.name) {
+    refuse(badRequest("name in URL does not match name in Binding object"))
+  }
+  if (given === "") refuse(badRequest("Name parameter required."))
+  checkTarget(child(binding, "target"))
+  const { resource, kind, existing } = podOf(around, request.namespace, given)
   const before = stateOf(existing.change)
-  const node = text(child(binding, "target"), "name")
-  refuseBinding(resource, before, binding, existing, node)
+  refuseBinding(resource, before, binding, existing)
   if (options.dryRun) return doneStatus
-  const after = bound(around, before, binding, node)
-  after.metadata.managedFields = trackReplacement(around, kind, before, after, options.manager, "")
-  around.store.write(kind.collection, after, existing, before)
+  // Owned by nobody: the real server's binding goes past the managed fields.
+  around.store.write(kind.collection, bound(around, before, binding), existing, before)
   return doneStatus
+}
+
+/** Errors that nobody classified, so they are the server's own. */
+const checkTarget = (target: Fields | undefined): void => {
+  const kind = text(target, "kind")
+  const problems = [
+    ...(kind === "" || kind === "Node"
+      ? []
+      : [`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`]),
+    ...(text(target, "name") === "" ? ["target.name: Required value"] : []),
+  ]
+  if (problems.length > 0) refuse(fail(500, problems.length === 1 ? String(problems[0]) : `[${problems.join(", ")}]`))
 }
 
 const refuseBinding = (
@@ -54,9 +69,14 @@ const refuseBinding = (
   pod: MutableObject,
   binding: MutableObject,
   { change }: LiveObject,
-  node: string,
 ): void => {
-  const { name } = change
+  const { name, namespace } = change
+  const uid = text(binding.metadata, "uid")
+  const version = text(binding.metadata, "resourceVersion")
+  if (uid !== "" && uid !== change.uid) refuse(otherUid(resource, namespace, name, uid, change.uid))
+  if (version !== "" && version !== String(change.revision)) {
+    refuse(otherVersion(resource, namespace, name, version, String(change.revision)))
+  }
   const conflict = (problem: string): never =>
     refuse(
       fail(409, `Operation cannot be fulfilled on pods/binding "${name}": ${problem}`, {
@@ -64,22 +84,14 @@ const refuseBinding = (
         details: { name, kind: "pods/binding" },
       }),
     )
-  // An error that nobody classified, so it is one of the server's own.
-  if (node === "") refuse(fail(500, "target.name: Required value"))
-  const uid = text(binding.metadata, "uid")
-  if (uid !== "" && uid !== change.uid) {
-    conflict(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${change.uid}`)
-  }
   if (change.terminating === true) conflict(`pod ${name} is being deleted, cannot be assigned to a host`)
   const assigned = text(child(pod, "spec"), "nodeName")
   if (assigned !== "") conflict(`pod ${name} is already assigned to node "${assigned}"`)
-  if (items(child(pod, "spec"), "schedulingGates").length > 0) {
-    refuse(badRequest(`pod ${name} has non-empty .spec.schedulingGates`))
-  }
-  if (resource.plural !== "pods") refuse(objectNotFound(resource, name))
+  if (items(child(pod, "spec"), "schedulingGates").length > 0)
+    conflict(`pod ${name} has non-empty .spec.schedulingGates`)
 }
 
-const bound = (around: WriteSurroundings, pod: MutableObject, binding: MutableObject, node: string): MutableObject => {
+const bound = (around: WriteSurroundings, pod: MutableObject, binding: MutableObject): MutableObject => {
   const annotations = child(binding.metadata, "annotations")
   const status: Fields = { ...child(pod, "status") }
   const others = items(status, "conditions").filter((condition) => text(condition, "type") !== "PodScheduled")
@@ -95,7 +107,7 @@ const bound = (around: WriteSurroundings, pod: MutableObject, binding: MutableOb
       ...pod.metadata,
       ...(annotations === undefined ? {} : { annotations: { ...child(pod.metadata, "annotations"), ...annotations } }),
     },
-    spec: { ...child(pod, "spec"), nodeName: node },
+    spec: { ...child(pod, "spec"), nodeName: text(child(binding, "target"), "name") },
     status: { ...status, conditions: [...others, scheduled] },
   }
 }
@@ -106,17 +118,18 @@ export const evictPod = (around: WriteSurroundings, request: WriteRequest, optio
   if (text(object.metadata, "name") !== request.name) {
     refuse(badRequest("name in URL does not match name in Eviction object"))
   }
+  const wanted = child(object, "deleteOptions")
+  const dryRun = options.dryRun || texts(wanted, "dryRun").includes("All")
   const { kind, existing } = podOf(around, request.namespace, request.name)
   const pod = stateOf(existing.change)
   const phase = text(child(pod, "status"), "phase")
   const bare =
     phase === "Succeeded" || phase === "Failed" || phase === "Pending" || existing.change.terminating === true
-  if (!bare) spendDisruption(around, pod, request.namespace, options.dryRun)
-  const wanted = child(object, "deleteOptions")
+  if (!bare) spendDisruption(around, pod, request.namespace, dryRun)
   const preconditions = child(wanted, "preconditions")
   deleteObject(around, kind, existing, {
     ...noDeleteOptions,
-    dryRun: options.dryRun,
+    dryRun,
     gracePeriodSeconds: number(wanted, "gracePeriodSeconds"),
     uid: text(preconditions, "uid"),
     resourceVersion: text(preconditions, "resourceVersion"),

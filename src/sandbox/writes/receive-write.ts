@@ -22,7 +22,7 @@ export const receiveWrite = (
   const verb = writeVerbOf(exchange.request.method ?? "", route, resource)
   if (verb === undefined) return methodNotAllowed
   const { request, query } = exchange
-  readBody(request, (body) => {
+  const answer = (body: Buffer | undefined): void => {
     if (body === undefined) return exchange.fail(bodyTooLarge)
     const outcome = write({
       verb,
@@ -37,7 +37,9 @@ export const receiveWrite = (
     })
     if (outcome.type === "failure") exchange.fail(outcome)
     else exchange.written(outcome)
-  })
+  }
+  // The body comes in events of the socket, where nobody would catch anything.
+  readBody(request, (body) => exchange.attempt(() => answer(body)))
   return undefined
 }
 

@@ -4,8 +4,9 @@ import { apiVersionOf, formatGvk } from "../../kube/gvk.ts"
 import { type Change, keyOf } from "../change.ts"
 import { badRequest, objectNotFound } from "../failure.ts"
 import { encodeObject, withVersion } from "../object-encoding.ts"
+import { applyConflict } from "../patch/apply-conflict.ts"
 import type { JsonObject } from "../patch/json-value.ts"
-import { trackScale } from "../patch/track-scale.ts"
+import { scaleOwners, trackScale } from "../patch/track-scale.ts"
 import type { Resource, ScalePaths } from "../resources.ts"
 import { child, fieldsOf, isFields, items, text, texts } from "../rules/fields.ts"
 import { invalidObject } from "../rules/invalid-object.ts"
@@ -91,20 +92,40 @@ const applied = (
     metadata: { name: live.metadata.name },
   }
   setAt(wanted, pathOf(resource, "specReplicas"), replicas)
-  const after = appliedTo(around, kind, { applied: wanted, live, options, subresource: "scale" })
-  const entries = trackScale({
+  const replicasPath = pathOf(resource, "specReplicas")
+  const isChanged = valueAt(live, replicasPath) !== replicas
+  if (isChanged && !options.force) refuseTaking(resource, live, options.manager)
+  const after = appliedTo(around, kind, {
+    applied: wanted,
+    live,
+    options: { ...options, force: true },
+    subresource: "scale",
+  })
+  after.metadata.managedFields = trackScale({
     before: live as unknown as JsonObject,
     manager: options.manager,
     apiVersion: apiVersionOf(resource.gvk),
-    replicasPath: pathOf(resource, "specReplicas"),
-  })
-  // As in the real server whoever applies replicas by scale has them to itself.
-  after.metadata.managedFields = entries.map((entry) => {
-    const mine = entry.subresource === "scale" && entry.manager === options.manager && entry.time === undefined
-    return mine ? { ...entry, operation: "Apply" } : entry
+    replicasPath,
+    change: isChanged ? "changed" : "unchanged",
+    operation: "Apply",
   })
   return after
 }
+
+/** Replicas of nobody belong to whoever set them before the first apply. Throws ApplyConflict. */
+const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
+  const apiVersion = apiVersionOf(gvk)
+  const nobody = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
+  const known = scaleOwners(live as unknown as JsonObject, pathOf(resource, "specReplicas"))
+  const owners = known.length > 0 ? known : [{ ...nobody, manager: "before-first-apply", subresource: "scale" }]
+  const others = owners.filter(
+    (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
+  )
+  if (others.length === 0) return
+  throw applyConflict(others.map((owner) => ({ entry: { ...owner, apiVersion }, fields: scaleReplicas })))
+}
+
+const scaleReplicas = { "f:spec": { "f:replicas": {} } }
 
 const owners = (
   kind: WritableKind,
@@ -113,9 +134,10 @@ const owners = (
   { manager }: WriteOptions,
 ): unknown => {
   const path = pathOf(kind.resource, "specReplicas")
-  if (valueAt(before, path) === valueAt(after, path)) return before.metadata.managedFields
+  const wanted = valueAt(after, path) ?? 0
+  const change = (valueAt(before, path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
   const apiVersion = apiVersionOf(kind.resource.gvk)
-  return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path })
+  return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })
 }
 
 /** The object with the replicas and the version that the scale wants. */

@@ -14,7 +14,7 @@ export const servicePools = (): ServicePools => ({
     lastAddress,
     (value) => `10.0.0.${value}`,
     (text) => (text.startsWith("10.0.0.") ? Number(text.slice("10.0.0.".length)) : Number.NaN),
-    "the provided IP is not in the valid range. The range of valid IPs is 10.0.0.0/24",
+    "the provided network does not match the current range",
     "provided IP is already allocated",
   ),
   nodePorts: new NumberPool(

@@ -8,6 +8,7 @@ import type { ObjectStore } from "../object-store.ts"
 import type { Randomness } from "../randomness.ts"
 import type { Resource, ResourceRegistry } from "../resources.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
+import type { OnTrouble } from "../trouble.ts"
 import type { Admission } from "./admission.ts"
 
 /** A kind as writes see it; made once per kind, not per write. */
@@ -31,5 +32,7 @@ export interface WriteSurroundings {
   readonly random: Randomness
   readonly format: JsonFormat
   readonly admission: Admission
+  /** Told of defects of the server's own. */
+  readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind
 }

@@ -2,7 +2,9 @@
 
 import { keyOf } from "../change.ts"
 import { objectNotFound } from "../failure.ts"
+import type { Resource } from "../resources.ts"
 import { child, number, texts } from "../rules/fields.ts"
+import { invalidObject } from "../rules/invalid-object.ts"
 import { timestamp } from "../timestamp.ts"
 import { decodeBody } from "./body.ts"
 import { refuse } from "./refusal.ts"
@@ -20,6 +22,7 @@ export const requestToken = (around: WriteSurroundings, request: WriteRequest): 
   if (account === undefined) return refuse(objectNotFound(resource, name))
   const spec = child(object, "spec")
   const seconds = number(spec, "expirationSeconds") ?? 3600
+  refuseLifetime(seconds)
   const given = texts(spec, "audiences")
   const audiences = given.length === 0 ? [issuer] : given
   const now = Math.floor(around.clock.wallMicros() / 1_000_000)
@@ -41,6 +44,19 @@ export const requestToken = (around: WriteSurroundings, request: WriteRequest): 
     status: { token: tokenOf(claims), expirationTimestamp: timestamp(around.clock, seconds) },
   }
   return { type: "written", status: 201, json: JSON.stringify(answer), warnings: [] }
+}
+
+const tokenKind: Resource = { gvk, plural: "tokenrequests", namespaced: true }
+const shortest = 600
+const longest = 2 ** 32
+
+/** Seconds. */
+const refuseLifetime = (seconds: number): void => {
+  if (seconds >= shortest && seconds <= longest) return
+  const field = "spec.expirationSeconds"
+  const limit = seconds < shortest ? "less than 10 minutes" : "larger than 2^32 seconds"
+  const detail = `may not specify a duration ${limit}`
+  refuse(invalidObject(tokenKind, "", [{ type: "Invalid", field, value: seconds, detail }]))
 }
 
 const encoded = (value: object | string): string =>

@@ -4,16 +4,17 @@ import { type Change, keyOf } from "../change.ts"
 import type { LiveObject } from "../collection.ts"
 import { fail, objectNotFound } from "../failure.ts"
 import { encodeObject, withVersion } from "../object-encoding.ts"
-import { allowsUnconditionalUpdate, invalidObject } from "../rules/index.ts"
+import { admitUpdate, allowsUnconditionalUpdate, invalidObject } from "../rules/index.ts"
 import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { settleNamespace } from "./admitted-names.ts"
-import { answerOf, stateOf } from "./answer.ts"
+import { answerOf } from "./answer.ts"
 import { decodeBody } from "./body.ts"
 import { checkFields } from "./checked-fields.ts"
 import { createObject, settleName } from "./create.ts"
 import { trackCreation, trackReplacement } from "./field-owners.ts"
 import { refuse } from "./refusal.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
+import { isFinalizedBySpec } from "./terminating-marks.ts"
 import { modified, otherUid, versionRequired } from "./write-failures.ts"
 import type { WriteOptions } from "./write-options.ts"
 import { isCreatedByUpdate } from "./write-policy.ts"
@@ -41,7 +42,7 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
   if (asked !== "" && asked !== uid) refuse(otherUid(resource, namespace, name, String(asked), uid))
   return replaceObject(around, kind, {
     existing,
-    before: kind.fromStored(stateOf(existing.change)),
+    before: kind.fromStored(around.store.takeParsed(existing.change)),
     after: object,
     subresource: request.subresource as Subresource,
     options,
@@ -67,18 +68,19 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
   const { warnings } = options
   const { resource, collection } = kind
   prepareReplacement(kind, replacement)
-  if (!options.dryRun) around.admission.allocate(resource, after, replacement.before)
+  around.admission.allocate(resource, after, replacement.before, options.dryRun)
   if (options.dryRun) {
     const json = withVersion(encodeObject(resource, after), existing.change.revision)
     return { type: "written", status: 200, json, warnings }
   }
   const stored = kind.toStored(after)
-  if (isReadyToGo(existing.change, after)) {
-    const gone = around.store.remove(collection, existing, stored)
-    const json = withVersion(encodeObject(resource, after), gone.revision)
+  if (isReadyToGo(existing.change, after) && !isFinalizedBySpec(resource, after)) {
+    // Watchers see the state that was stored, finalizers and all; the client sees what it asked for, which never was.
+    around.store.remove(collection, existing)
+    const json = withVersion(encodeObject(resource, after), existing.change.revision)
     return { type: "written", status: 200, json, warnings }
   }
-  const before = resource.storedAs === undefined ? replacement.before : stateOf(existing.change)
+  const before = resource.storedAs === undefined ? replacement.before : around.store.takeParsed(existing.change)
   const change = around.store.write(collection, stored, existing, before)
   return answerOf(kind, change, 200, warnings)
 }
@@ -88,8 +90,10 @@ export const prepareReplacement = (kind: WritableKind, replacement: Replacement)
   const { existing, before, after, subresource } = replacement
   const { resource, rules } = kind
   settleVersion(resource, existing.change, after)
+  admitUpdate(resource, after, subresource)
   rules.prepareForUpdate(after, before, subresource)
   after.metadata.managedFields = replacement.track(after, before, subresource)
+  rules.settleUpdate(after, subresource)
   const errors = rules.validateUpdate(after, before, subresource)
   if (errors.length > 0) refuse(invalidObject(resource, existing.change.name, errors))
   kind.checkSchema(after)

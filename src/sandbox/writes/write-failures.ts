@@ -31,12 +31,29 @@ export const modified = (resource: Resource, name: string): Failure =>
 
 /** A replacement that names the UID of another object. The words come from the storage, key and all. */
 export const otherUid = (resource: Resource, namespace: string, name: string, asked: string, actual: string): Failure =>
+  storageConflict(resource, namespace, name, `UID in precondition: ${asked}, UID in object meta: ${actual}`)
+
+/** The same of a version; only a Binding is answered so. */
+export const otherVersion = (
+  resource: Resource,
+  namespace: string,
+  name: string,
+  asked: string,
+  actual: string,
+): Failure =>
+  storageConflict(
+    resource,
+    namespace,
+    name,
+    `ResourceVersion in precondition: ${asked}, ResourceVersion in object meta: ${actual}`,
+  )
+
+const storageConflict = (resource: Resource, namespace: string, name: string, problem: string): Failure =>
   conflict(
     resource,
     name,
     `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}${name}, ` +
-      "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
-      `UID in precondition: ${asked}, UID in object meta: ${actual}`,
+      `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${problem}`,
   )
 
 /** A deletion whose preconditions do not hold; named by kind, unlike all other conflicts. */

@@ -2,6 +2,7 @@
 
 import { badRequest, type FailureCause } from "../failure.ts"
 import { flag } from "../list-options.ts"
+import { goQuote } from "../schema/go-quote.ts"
 import { refuse } from "./refusal.ts"
 import { invalidOptions } from "./write-failures.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
@@ -96,9 +97,14 @@ const managerCauses = (manager: string, required: boolean): ReadonlyArray<Cause>
   if (Buffer.byteLength(manager) > 128) {
     causes.push(cause("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
   }
-  if (/\p{C}/u.test(manager)) {
-    const message = `Invalid value: ${JSON.stringify(manager)}: should only contain printable characters`
-    causes.push(cause("FieldValueInvalid", "fieldManager", message))
+  let position = 0
+  for (const character of manager) {
+    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")
+      const message = `Invalid value: ${goQuote(manager)}: invalid character U+${code} (at position ${position})`
+      causes.push(cause("FieldValueInvalid", "fieldManager", message))
+    }
+    position += Buffer.byteLength(character)
   }
   return causes
 }

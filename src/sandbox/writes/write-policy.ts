@@ -22,6 +22,11 @@ const createdByUpdate: ReadonlySet<string> = new Set([
 /** A replacement of something that does not exist creates it. */
 export const isCreatedByUpdate = (resource: Resource): boolean => createdByUpdate.has(formatGvk(resource.gvk))
 
+const orphaning: ReadonlySet<string> = new Set(["v1.ReplicationController", "batch/v1.Job"])
+
+/** A deletion that says nothing of dependents lets them go, as it did before there was a garbage collector. */
+export const isOrphaningByDefault = (resource: Resource): boolean => orphaning.has(formatGvk(resource.gvk))
+
 const returned: ReadonlySet<string> = new Set([
   "v1.PersistentVolume",
   "v1.PersistentVolumeClaim",

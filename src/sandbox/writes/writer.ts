@@ -5,15 +5,19 @@
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
+import { keyOf } from "../change.ts"
 import { type Failure, internalError, methodNotAllowed } from "../failure.ts"
 import type { PatchFailure } from "../patch/patch-failure.ts"
+import { withJsonBody } from "../protobuf/protobuf-body.ts"
 import type { Resource } from "../resources.ts"
+import { troubleOf } from "../trouble.ts"
 import { create } from "./create.ts"
 import { deleteOne } from "./delete.ts"
 import { deleteCollection } from "./delete-collection.ts"
 import { patch } from "./patch.ts"
 import { bindPod } from "./pod-subresources.ts"
 import { Refusal, refuse } from "./refusal.ts"
+import { isReview, review } from "./reviews.ts"
 import { readSubresource, writeSubresource } from "./subresources.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
 import { update } from "./update.ts"
@@ -27,13 +31,13 @@ export class Writer {
     this.#around = around
   }
 
-  /** Never throws: what goes wrong in here is a 500. */
+  /** Never throws: what goes wrong in here is a 500, and told. */
   handle(request: WriteRequest): WriteOutcome {
     const warnings: string[] = []
     try {
-      return this.#perform(request, warnings)
+      return this.#perform(withJsonBody(request), warnings)
     } catch (error) {
-      const failure = failureOf(error)
+      const failure = failureOf(error) ?? this.#defect(request, error)
       return warnings.length === 0 ? failure : { ...failure, warnings }
     }
   }
@@ -43,8 +47,17 @@ export class Writer {
     try {
       return readSubresource(this.#around, resource, namespace, name, subresource)
     } catch (error) {
-      return failureOf(error)
+      return failureOf(error) ?? this.#defect({ verb: "get", resource, namespace, name }, error)
     }
+  }
+
+  #defect(
+    request: Pick<WriteRequest, "resource" | "namespace" | "name"> & { readonly verb: string },
+    error: unknown,
+  ): Failure {
+    const { verb, resource, namespace, name } = request
+    this.#around.onTrouble(troubleOf(`${verb} ${resource.plural} ${keyOf(namespace, name)}`, error))
+    return internalError(error instanceof Error ? error.message : String(error))
   }
 
   #perform(request: WriteRequest, warnings: string[]): Written {
@@ -56,21 +69,22 @@ export class Writer {
         if (formatGvk(request.resource.gvk) === "v1.Binding") {
           return bindPod(this.#around, request, parseWriteOptions(request, warnings))
         }
+        if (isReview(request.resource)) return review(this.#around, request, parseWriteOptions(request, warnings))
         return create(this.#around, request, parseWriteOptions(request, warnings))
       case "update":
         return update(this.#around, request, parseWriteOptions(request, warnings))
       case "patch":
         return patch(this.#around, request, parseWriteOptions(request, warnings))
       case "delete":
-        return deleteOne(this.#around, request)
+        return deleteOne(this.#around, request, warnings)
       case "deletecollection":
-        return deleteCollection(this.#around, request)
+        return deleteCollection(this.#around, request, warnings)
     }
   }
 }
 
-/** Patches throw errors of their own, which say all that a Status needs. */
-const failureOf = (error: unknown): Failure => {
+/** Patches throw errors of their own, which say all that a Status needs; `undefined` for a defect. */
+const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Refusal) return error.failure
   if (isPatchFailure(error)) {
     const { code, reason, message } = error
@@ -82,7 +96,7 @@ const failureOf = (error: unknown): Failure => {
           : {}
     return { type: "failure", code, message, ...(reason === undefined ? {} : { reason }), ...causes }
   }
-  return internalError(error instanceof Error ? error.message : String(error))
+  return undefined
 }
 
 const patchFailures: ReadonlySet<string> = new Set<PatchFailure["_tag"]>([

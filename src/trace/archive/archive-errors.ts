@@ -36,8 +36,16 @@ export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWr
   },
 ) {
   override get message(): string {
+    const why = `(${this.code}: ${this.reason})`
+    // Of a path that leads through a file, and of one where no directory can be, permissions say nothing.
+    if (this.code === "ENOTDIR" || this.code === "EEXIST") {
+      return `data directory ${this.directory} is not a directory, or lies below a file ${why}. Choose another --data-dir.`
+    }
+    if (this.code === "ENOENT") {
+      return `data directory ${this.directory} cannot be made ${why}. Choose another --data-dir.`
+    }
     return (
-      `data directory ${this.directory} is not writable (${this.code}: ${this.reason}). ` +
+      `data directory ${this.directory} is not writable ${why}. ` +
       "Give this user write permission to it, or choose another --data-dir."
     )
   }
@@ -181,6 +189,11 @@ export const toArchiveError = (directory: string, operation: string, error: unkn
   if (result !== undefined) {
     const primary = result & 0xff
     if (primary === SQLITE_FULL) return new DiskFullError({ directory, operation })
+    if (primary === SQLITE_NOTADB && operation === "open") {
+      // The first bytes say what a file is: without them another program's file and a damaged recording look alike.
+      const what = "recording.db is not a database, or its beginning was overwritten"
+      return new NotARecordingError({ directory, reason: what })
+    }
     if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return new CorruptArchiveError({ directory, reason })
     return new ArchiveIoError({ directory, operation, code: `SQLITE ${result}`, reason })
   }

@@ -21,7 +21,7 @@ import { BlockRows, restoreOpenBlock } from "./block-rows.ts"
 import { BlockSource } from "./block-source.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoint.ts"
 import { type DirectoryLock, type LockHolder, lockDirectory } from "./directory-lock.ts"
-import { gapWriter, type PlacedGap } from "./gap-rows.ts"
+import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
 import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
 import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
 import { LogSync } from "./log-sync.ts"
@@ -253,6 +253,16 @@ export class ArchiveWriter {
   }
 
   /**
+   * Whether this very gap was recorded, durably or not yet: whoever did not hear the answer to {@link recordGap} asks again,
+   * and a gap must not stand there twice.
+   */
+  hasGap(gvk: string, gap: Gap): boolean {
+    const kind = this.#kinds.get(gvk)?.id
+    if (kind === undefined) return false
+    return this.#gaps.some((placed) => placed.kind === kind && isSameGap(placed.gap, gap)) || this.#storesGap(kind, gap)
+  }
+
+  /**
    * Takes a frame of answers about owners, exactly once like any frame. What the recording itself says of an object
    * is never replaced by an answer. `byteLength`: of the frame.
    */
@@ -409,6 +419,14 @@ export class ArchiveWriter {
     this.#gaps.push({ sequence: this.#nextSequence++, kind, gap })
   }
 
+  #storesGap(kind: number, gap: Gap): boolean {
+    try {
+      return hasGapRow(this.#database, kind, gap)
+    } catch (error) {
+      throw toArchiveError(this.directory, "looking for a gap", error)
+    }
+  }
+
   #refuseUncommitted(gvk: string): void {
     if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
   }
@@ -426,6 +444,13 @@ export class ArchiveWriter {
     }
   }
 }
+
+const isSameGap = (one: Gap, other: Gap): boolean =>
+  one.fromVersion === other.fromVersion &&
+  one.toVersion === other.toVersion &&
+  one.fromTime === other.fromTime &&
+  one.toTime === other.toTime &&
+  one.reason === other.reason
 
 /** The database's files must not vanish with their directory entry in a power loss. */
 const syncDirectory = (directory: string): void => {

@@ -33,6 +33,14 @@ export const gapWriter = (database: DatabaseSync): ((placed: PlacedGap) => void)
   }
 }
 
+/** Whether the very same gap of a kind is stored. */
+export const hasGapRow = (database: DatabaseSync, kind: number, gap: Gap): boolean =>
+  database
+    .prepare(`
+      SELECT 1 FROM gap WHERE kind = ? AND from_version = ? AND to_version = ? AND from_time = ? AND to_time = ?
+        AND reason = ?`)
+    .get(kind, gap.fromVersion, gap.toVersion, gap.fromTime, gap.toTime, gap.reason) !== undefined
+
 /**
  * Gaps that touch a window, ordered by the moment they were closed. A gap that was closed only after the window is among
  * them: part of the window is missing all the same.

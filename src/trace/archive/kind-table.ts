@@ -17,7 +17,7 @@ export interface KindState {
   /** Resource version up to which the recording is complete; empty before the first. Resume the watch here. */
   readonly completeThrough: string
   /**
-   * When the kind was last complete; 0 before the first time. A new epoch forgets the version and keeps the time: the gap
+   * When the kind was last complete; while its first list is under way, when that began; 0 before. A new epoch forgets the version and keeps the time: the gap
    * between both histories begins then.
    */
   readonly completeThroughTime: number
@@ -27,6 +27,10 @@ export interface KindState {
   readonly lastEventTime: number
   /** UID of namespace kube-system when the kind was last recorded (metadata key `clusterUid`); empty if unknown. */
   readonly clusterUid: string
+  /** Why a list is under way: until it is complete the objects recorded are partly of before and partly of after it. Empty: none. */
+  readonly listReason: string
+  /** What of the kind is recorded (see the watcher's selection); empty if that was never said. */
+  readonly selection: string
 }
 
 /** A kind with the archive's own number for it. */
@@ -47,16 +51,11 @@ export class KindTable {
   constructor(database: DatabaseSync) {
     this.#save = database.prepare(`
       INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
-        last_event_time, cluster_uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+        last_event_time, cluster_uid, list_reason, selection) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     for (const kind of readKinds(database)) {
       this.#know({ ...kind })
       this.#nextId = Math.max(this.#nextId, kind.id + 1)
     }
-  }
-
-  /** Whether a commit has something to write. */
-  get hasChanges(): boolean {
-    return this.#changed.size > 0
   }
 
   /** Whether the kind's state is ahead of the last commit. */
@@ -93,7 +92,13 @@ export class KindTable {
       kind.epoch = frame.epoch
       kind.completeThrough = ""
     }
+    if (frame.selection !== "") kind.selection = frame.selection
+    if (frame.listReason !== "") {
+      kind.listReason = frame.listReason
+      if (kind.completeThroughTime === 0) kind.completeThroughTime = Math.max(now, kind.lastEventTime)
+    }
     if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
+      kind.listReason = ""
       kind.completeThrough = frame.completeThrough
       kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
     }
@@ -132,6 +137,8 @@ export class KindTable {
         kind.nextObjectNumber,
         kind.lastEventTime,
         kind.clusterUid,
+        kind.listReason,
+        kind.selection,
       )
     }
   }
@@ -166,6 +173,8 @@ export const unknownKind = (gvk: string): KindState => ({
   nextObjectNumber: 1,
   lastEventTime: 0,
   clusterUid: "",
+  listReason: "",
+  selection: "",
 })
 
 /** Object numbers a frame may use: those given out before it and those it names itself. */
@@ -189,4 +198,7 @@ export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
       nextObjectNumber: Number(row.next_object_number),
       lastEventTime: Number(row.last_event_time),
       clusterUid: String(row.cluster_uid),
+      // Columns of format 3: a reader may meet an earlier one.
+      listReason: String(row.list_reason ?? ""),
+      selection: String(row.selection ?? ""),
     }))

@@ -22,7 +22,7 @@ export const DATABASE_FILE = "recording.db"
 export const APPLICATION_ID = 0x7265656c
 
 /** The format this program writes, and the newest it reads (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 2
+export const FORMAT_VERSION = 3
 
 /** What format 2 added: lifecycles of pods and who owns whom. A recording of format 1 gets them, empty, when it is written on. */
 const TABLES_OF_FORMAT_2 = `
@@ -79,7 +79,9 @@ const TABLES = `
     complete_through_time INTEGER NOT NULL,
     next_object_number INTEGER NOT NULL,
     last_event_time INTEGER NOT NULL,
-    cluster_uid TEXT NOT NULL
+    cluster_uid TEXT NOT NULL,
+    list_reason TEXT NOT NULL DEFAULT '',
+    selection TEXT NOT NULL DEFAULT ''
   ) STRICT;
 
   -- incarnation and frame are the last ones stored; handed_out is the last incarnation given to a starting sender.
@@ -182,7 +184,10 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
   try {
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
     if (isEmpty(database)) create(database)
-    else if (checkFormat(database, directory) < FORMAT_VERSION) extend(database)
+    else {
+      const found = checkFormat(database, directory)
+      if (found < FORMAT_VERSION) extend(database, found)
+    }
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
@@ -262,11 +267,18 @@ const create = (database: DatabaseSync): void => {
   `)
 }
 
-/** Brings a recording of format 1 to this one. */
-const extend = (database: DatabaseSync): void => {
+/** What format 3 added: whether a kind's list was under way, and what of the kind is recorded. */
+const COLUMNS_OF_FORMAT_3 = `
+  ALTER TABLE kind ADD COLUMN list_reason TEXT NOT NULL DEFAULT '';
+  ALTER TABLE kind ADD COLUMN selection TEXT NOT NULL DEFAULT '';
+`
+
+/** Brings a recording of an earlier format to this one. */
+const extend = (database: DatabaseSync, found: number): void => {
   database.exec(`
     BEGIN IMMEDIATE;
-    ${TABLES_OF_FORMAT_2}
+    ${found < 2 ? TABLES_OF_FORMAT_2 : ""}
+    ${COLUMNS_OF_FORMAT_3}
     PRAGMA user_version = ${FORMAT_VERSION};
     COMMIT;
   `)

@@ -54,7 +54,9 @@ beforeAll(() => {
       namespace: "shop",
       labels: { parity: number % 2 === 0 ? "even" : "odd" },
       managedFields: [{ manager: "test", fieldsV1: { "f:data": {} } }],
-      ...(number === 3 && { ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "web" }] }),
+      ...(number === 3 && {
+        ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "web" }],
+      }),
     }
     const blob = createHash("shake256", { outputLength: 30_000 }).update(String(index)).digest("hex")
     const object = Buffer.from(JSON.stringify({ metadata, data: { blob }, spec: { index } }))

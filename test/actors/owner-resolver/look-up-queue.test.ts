@@ -139,6 +139,83 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids).toEqual(["uid-1", "uid-1"])
   })
 
+  test("asks about a forbidden kind less and less often, however many of its objects wait", async () => {
+    const bench = new Bench({ concurrency: 4, firstBackOffMs: 1000, longestBackOffMs: 60_000 })
+    for (let number = 0; number < 1000; number++) bench.queue.add(question(number))
+    let answered = 0
+    const failAll = async (): Promise<void> => {
+      for (; answered < bench.asked.length; answered++) {
+        await bench.asked[answered]?.answer(failure({ reach: "kind", code: 403 }))
+      }
+    }
+    for (let seconds = 0; seconds < 600; seconds++) {
+      await failAll()
+      bench.clock.advance(1000)
+    }
+    // 1 + 2 + 4 + 8 + 16 + 32 s, then once a minute.
+    expect(bench.asked.length).toBeLessThanOrEqual(4 * 17)
+    expect(bench.asked.length).toBeGreaterThanOrEqual(4 * 10)
+    expect(bench.queue.pending).toBe(1000)
+  })
+
+  test("starts over with short waits once a kind has answered", async () => {
+    const bench = new Bench({ concurrency: 1, firstBackOffMs: 1000 })
+    bench.queue.add(question(1))
+    for (const waitMs of [1000, 2000, 4000]) {
+      await bench.asked.at(-1)?.answer(failure({ reach: "kind", code: 500 }))
+      bench.clock.advance(waitMs + 250)
+    }
+    expect(bench.asked).toHaveLength(4)
+    await bench.asked[3]?.answer(found)
+    bench.queue.add(question(2))
+    await bench.asked[4]?.answer(failure({ reach: "kind", code: 500 }))
+    bench.clock.advance(1250)
+    expect(bench.askedUids.slice(4)).toEqual(["uid-2", "uid-2"])
+  })
+
+  test("goes on with other objects of a kind when one of them always fails", async () => {
+    const bench = new Bench({ concurrency: 1, firstBackOffMs: 1000, longestBackOffMs: 60_000 })
+    bench.queue.add(question(0))
+    for (let number = 1; number <= 20; number++) bench.queue.add(question(number))
+    let answered = 0
+    for (let seconds = 0; seconds < 60; seconds++) {
+      for (; answered < bench.asked.length; answered++) {
+        const asked = bench.asked[answered]
+        await asked?.answer(asked.question.uid === "uid-0" ? failure({ reach: "kind" }) : found)
+      }
+      bench.clock.advance(1000)
+    }
+    expect(bench.answered).toHaveLength(20)
+    expect(bench.askedUids.filter((uid) => uid === "uid-0").length).toBeLessThanOrEqual(8)
+  })
+
+  test("new credentials are used at once, however long the old ones were refused", async () => {
+    const bench = new Bench()
+    bench.queue.add(question(1))
+    for (const waitMs of [1000, 2000, 4000, 8000]) {
+      await bench.asked.at(-1)?.answer(failure({ reach: "server", code: 401 }))
+      bench.clock.advance(waitMs + 250)
+    }
+    await bench.asked.at(-1)?.answer(failure({ reach: "server", code: 401 }))
+    expect(bench.asked).toHaveLength(5)
+    bench.queue.retryNow()
+    expect(bench.asked).toHaveLength(6)
+    bench.queue.add(question(2))
+    expect(bench.askedUids.at(-1)).toBe("uid-2")
+  })
+
+  test("what is asked although something is known is not unknown", async () => {
+    const bench = new Bench({ concurrency: 1 })
+    bench.queue.add(question(1), true)
+    bench.queue.add(question(2))
+    expect([bench.queue.pending, bench.queue.unknown]).toEqual([2, 1])
+    expect([...bench.queue.unknownOwners()].map(({ uid }) => uid)).toEqual(["uid-2"])
+    await bench.asked[0]?.answer(found)
+    expect([bench.queue.pending, bench.queue.unknown]).toEqual([1, 1])
+    await bench.asked[1]?.answer(found)
+    expect([bench.queue.pending, bench.queue.unknown]).toEqual([0, 0])
+  })
+
   test("refuses a question when it is full, and says so", () => {
     const bench = new Bench({ maximumPending: 3 })
     expect([1, 2, 3, 4, 3].map((number) => bench.queue.add(question(number)))).toEqual([true, true, true, false, true])

@@ -29,14 +29,15 @@ interface BenchOptions {
   readonly maximumPending?: number
 }
 
-const bench = ({ graph = {}, server = {}, recordedKinds = [], maximumPending = 100 }: BenchOptions) => {
+const bench = ({ graph: stored = {}, server = {}, recordedKinds = [], maximumPending = 100 }: BenchOptions) => {
   const clock = new ManualClock()
+  const graph: Record<string, Partial<RecordedOwners>> = { ...stored }
   const asked: Array<string> = []
   const answers: Array<OwnerAnswer> = []
   const edge = (given: Partial<RecordedOwners>): RecordedOwners => ({
     namespace: "shop",
     ownerReferences: "",
-    isGone: false,
+    source: "recorded",
     ...given,
   })
   const resolver = new OwnerResolver({
@@ -53,9 +54,19 @@ const bench = ({ graph = {}, server = {}, recordedKinds = [], maximumPending = 1
     clock,
     random: () => 0.5,
     limits: { ...defaultLookUpLimits, maximumPending },
-    listener: { answered: (answer) => answers.push(answer), failed: () => undefined },
+    listener: {
+      // As the store does: what was learnt stays when the owner goes.
+      answered: (answer) => {
+        answers.push(answer)
+        const { uid, found: isFound, namespace } = answer
+        const ownerReferences = Buffer.from(answer.ownerReferences).toString()
+        if (isFound || graph[uid] === undefined)
+          graph[uid] = { namespace, ownerReferences, source: isFound ? "learnt" : "gone" }
+      },
+      failed: () => undefined,
+    },
   })
-  return { clock, asked, answers, resolver }
+  return { clock, asked, answers, resolver, server: server as Record<string, LookUpOutcome> }
 }
 
 const found = (ownerReferences = "", namespace = "shop"): LookUpOutcome => ({
@@ -121,6 +132,40 @@ describe("the owner-resolver", () => {
     clock.advance(2 * 60_000)
     resolver.consider(questionOf("rs"))
     expect(asked).toEqual(["rs", "rs"])
+  })
+
+  test("reads an adoption of an owner once a new object names it, and follows it", async () => {
+    const { resolver, asked, clock, server } = bench({ server: { rs: found(), web: found() } })
+    resolver.consider(questionOf("rs"))
+    await settled()
+    server.rs = found(referencing(reference("Deployment", "web")))
+    clock.advance(11 * 60_000)
+    resolver.consider(questionOf("rs"))
+    await settled()
+    expect(asked).toEqual(["rs", "rs", "web"])
+  })
+
+  test("asks for nothing again when it reads the database: at a start, before an export", async () => {
+    const graph = {
+      pod: { ownerReferences: referencing(reference("ReplicaSet", "rs"), reference("ReplicaSet", "lost")) },
+      rs: { ownerReferences: referencing(reference("Deployment", "web")), source: "learnt" },
+      lost: { source: "gone" },
+      web: { source: "learnt" },
+    } as const
+    const { resolver, asked, clock } = bench({ graph })
+    resolver.rescan()
+    clock.advance(3_600_000)
+    expect(await resolver.settle(1000)).toEqual([])
+    expect(asked).toEqual([])
+  })
+
+  test("no export waits for an owner of which something is known", async () => {
+    const { resolver, asked } = bench({ graph: { rs: { source: "learnt" }, lost: { source: "gone" } } })
+    resolver.consider(questionOf("rs"))
+    resolver.consider(questionOf("lost"))
+    expect(asked).toEqual(["rs", "lost"])
+    expect(resolver.statistics.pending).toBe(0)
+    expect(await resolver.settle(1000)).toEqual([])
   })
 
   test("goes round no circle of owners", async () => {

@@ -20,6 +20,8 @@ const state = (incarnation: number, last: boolean, ...numbers: ReadonlyArray<num
   lastTime: 7,
   completeTime: 8,
   clusterUid: "uid",
+  listReason: "",
+  selection: "",
   objects: numbers.map(stored),
   lives: { resumeVersion: "99", epoch: 2, completeTime: 6 },
   nextPodNumber: 5,

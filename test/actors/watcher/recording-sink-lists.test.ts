@@ -135,7 +135,13 @@ describe("a new epoch", () => {
     bench.sink.epochStarted("restored from a backup")
     bench.list("cluster-restored", "50", object("a", 40, { data: 1 }), object("c", 41, { data: 0 }))
     const frames = bench.frames()
-    expect(frames.map(({ epoch }) => epoch)).toEqual([0, 1])
+    // Each list begins with a frame that says so.
+    expect(frames.map(({ epoch, events }) => [epoch, events.length > 0])).toEqual([
+      [0, false],
+      [0, true],
+      [1, false],
+      [1, true],
+    ])
     expect(bench.brief().slice(3)).toEqual(["applied c@41", "vanished b@50"])
     expect(bench.gaps()).toMatchObject([
       { fromVersion: "100", toVersion: "50", reason: "cluster-restored", detail: "restored from a backup" },
@@ -168,7 +174,8 @@ describe("a new epoch", () => {
   test("whose list an earlier life did not complete still ends in its gap", () => {
     const bench = new SinkBench({ epoch: 3, resumeVersion: "", lastTime: 5_000_000 })
     bench.list("first", "50", object("a", 40))
-    expect(bench.gaps()).toMatchObject([{ fromVersion: "", toVersion: "50", reason: "cluster-restored", fromTime: 0 }])
+    const fromTime = bench.clock.wallMicros()
+    expect(bench.gaps()).toMatchObject([{ fromVersion: "", toVersion: "50", reason: "cluster-restored", fromTime }])
     expect(bench.frames().at(-1)).toMatchObject({ epoch: 3, completeThrough: "50" })
   })
 })

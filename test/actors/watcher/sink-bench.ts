@@ -43,6 +43,11 @@ export interface BenchOptions {
   readonly pods?: FollowedPods
   /** Default true. */
   readonly recordsEvents?: boolean
+  /** Why a list was under way when the life before ended. Default: none was. */
+  readonly listReason?: string
+  /** What the life before asked for, and what this one does. Default: not said. */
+  readonly selectionBefore?: string
+  readonly selection?: string
 }
 
 /** A clock that somebody sets. */
@@ -80,6 +85,7 @@ export class SinkBench {
         keepManagedFields: options.keepManagedFields ?? true,
         skipOwned: options.skipOwned ?? false,
         namespaces: options.namespaces === undefined ? undefined : new Set(options.namespaces),
+        ...(options.selection !== undefined && { selection: options.selection }),
         ...(options.recordsEvents !== undefined && { recordsEvents: options.recordsEvents }),
       },
       {
@@ -112,6 +118,8 @@ export class SinkBench {
         lastTime: options.lastTime ?? 0,
         completeTime: options.completeTime ?? 0,
         clusterUid: "",
+        listReason: options.listReason ?? "",
+        selection: options.selectionBefore ?? "",
       },
       objects,
       options.pods,

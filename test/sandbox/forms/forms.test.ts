@@ -56,11 +56,14 @@ test.each(refusals)("$path ($accept) is refused as the real server does", async 
   expect({ status: answer.status, body: JSON.parse(answer.text) }).toEqual({ status, body })
 })
 
+const notAcceptable =
+  "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/json;stream=watch"
+
 describe("an Accept header", () => {
   test.each([
     ["", "NamespaceList"],
     ["*/*", "NamespaceList"],
-    ["text/html, application/*", "NamespaceList"],
+    ["application/*, application/json", "NamespaceList"],
     ["application/vnd.kubernetes.protobuf,application/json", "NamespaceList"],
     [`${as("Table")},application/json`, "Table"],
     [`application/json,${as("Table")}`, "NamespaceList"],
@@ -76,9 +79,16 @@ describe("an Accept header", () => {
   })
 
   test.each([
-    ["application/xml", "406: Not Acceptable\n\nAvailable representations: application/json"],
-    ["application/vnd.kubernetes.protobuf", "only the following media types are accepted: application/json"],
-    ["application/json;as=Table;v=v1;g=nope", "only the following media types are accepted: application/json"],
+    ["application/xml", notAcceptable],
+    ["text/html, application/*", notAcceptable],
+    [
+      "application/vnd.kubernetes.protobuf",
+      "only the following media types are accepted: application/json, application/yaml",
+    ],
+    [
+      "application/json;as=Table;v=v1;g=nope",
+      "only the following media types are accepted: application/json, application/yaml",
+    ],
   ])("%j gets a 406 that names what there is", async (accept, message) => {
     const answer = await ask("/api/v1/namespaces", accept)
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([406, { reason: "NotAcceptable", message }])

@@ -69,7 +69,7 @@ test("an object with finalizers keeps its namespace, which says so, until it is 
   expect(
     conditions.filter(({ status }) => status === "True").map(({ type, message }) => `${type}: ${message}`),
   ).toEqual([
-    "NamespaceContentRemaining: Some resources are remaining: configmaps has 1 resource instances",
+    "NamespaceContentRemaining: Some resources are remaining: configmaps. has 1 resource instances",
     "NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: a.io/x in 1 resource instances",
   ])
   await sendFor(sandbox, 200, "PATCH", `${path}/c`, { metadata: { finalizers: null } }, mergePatch)

@@ -2,6 +2,7 @@
 
 import { batchCases } from "./batch-cases.ts"
 import { changeCases } from "./change-cases.ts"
+import { comparedCases } from "./compared-cases.ts"
 import { coreCases } from "./core-cases.ts"
 import { definitionCases, restCases } from "./other-cases.ts"
 import { podCases } from "./pod-cases.ts"
@@ -21,4 +22,5 @@ export const rulesCases: ReadonlyArray<RulesCase> = [
   ...restCases,
   ...definitionCases,
   ...changeCases,
+  ...comparedCases,
 ]

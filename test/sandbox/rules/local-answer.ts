@@ -5,6 +5,7 @@ import type { Resource } from "../../../src/sandbox/resources.ts"
 import {
   type AdmissionSurroundings,
   admitCreate,
+  admitUpdate,
   allocateService,
   type Fields,
   invalidObject,
@@ -23,7 +24,7 @@ export interface LocalAnswer {
 const kindNames: ReadonlyMap<string, string> = new Map(
   (
     "Pod Service ConfigMap Secret ServiceAccount Namespace Node PersistentVolume PersistentVolumeClaim Event " +
-    "ResourceQuota LimitRange ReplicationController Deployment ReplicaSet StatefulSet DaemonSet ControllerRevision Job " +
+    "PodTemplate ResourceQuota LimitRange ReplicationController Deployment ReplicaSet StatefulSet DaemonSet ControllerRevision Job " +
     "CronJob PodDisruptionBudget Role ClusterRole RoleBinding ClusterRoleBinding Lease CSIDriver CSINode " +
     "VolumeAttachment HorizontalPodAutoscaler CustomResourceDefinition"
   )
@@ -120,7 +121,9 @@ const updated = (resource: Resource, { object: sent, update }: RulesCase, before
   const object = decoded(resource, merged(base, update?.change ?? {}))
   object.metadata.resourceVersion = "1"
   rules.setDefaults(object)
+  admitUpdate(resource, object, update?.subresource ?? "")
   rules.prepareForUpdate(object, old, update?.subresource ?? "")
+  rules.settleUpdate(object, update?.subresource ?? "")
   const errors = rules.validateUpdate(object, old, update?.subresource ?? "")
   const problems = errors.length > 0 || resource.plural !== "services" ? errors : allocateService(object, old, pools())
   if (JSON.stringify(old) !== kept) throw new Error("the stored object was changed")

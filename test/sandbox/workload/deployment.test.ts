@@ -95,6 +95,26 @@ describe("A Deployment", () => {
     })
   })
 
+  test("is rolled back by what `kubectl rollout undo` sends", async () => {
+    const cluster = await start()
+    await cluster.create(kinds.deployments, web(2))
+    await cluster.sees(isRolledOut(cluster, 2))
+    const [first] = await cluster.list<ReplicaSet>(kinds.replicaSets)
+    await cluster.patch(kinds.deployments, "web", image("nginx:2"))
+    await cluster.sees(isRolledOut(cluster, 2))
+    const { metadata, spec } = first?.spec.template ?? {}
+    const { "pod-template-hash": _hash, ...labels } = metadata?.labels ?? {}
+    await cluster.api.patch(kinds.deployments, { namespace: "default", name: "web" }, "json", [
+      { op: "replace", path: "/spec/template", value: { metadata: { ...metadata, labels }, spec } },
+      { op: "replace", path: "/metadata/annotations", value: { "deployment.kubernetes.io/revision": "2" } },
+    ])
+    await cluster.sees(isRolledOut(cluster, 2))
+    const active = (await cluster.list<ReplicaSet>(kinds.replicaSets)).find(({ spec: { replicas } }) => replicas === 2)
+    expect(active?.metadata.uid).toBe(first?.metadata.uid)
+    const annotations = cluster.get<Deployment>(kinds.deployments, "web")?.metadata.annotations
+    expect(annotations?.["deployment.kubernetes.io/revision"]).toBe("3")
+  })
+
   test("with the strategy Recreate never has old and new Pods at once", async () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(2, "nginx:1", { strategy: { type: "Recreate" } }))

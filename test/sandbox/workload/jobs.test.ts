@@ -107,27 +107,25 @@ describe("A Job", () => {
     await cluster.sees(async () => (await cluster.pods()).length === 0)
   })
 
-  test("is asked to be deleted when its time after the end is over, not before", async () => {
-    const cluster = await start()
+  test("goes with its Pods when its time after the end is over, not before", async () => {
+    const cluster = await start({ lifecycle: true })
     await cluster.create(kinds.jobs, job("brief", work({ ttlSecondsAfterFinished: 3 })))
     await cluster.sees(ended(cluster, "brief"))
+    expect(await cluster.pods()).toHaveLength(1)
     const end = Date.parse(cluster.get<Job>(kinds.jobs, "brief")?.status?.completionTime ?? "")
-    await cluster.sees(
-      () =>
-        cluster.get(kinds.jobs, "brief")?.metadata.deletionTimestamp !== undefined ||
-        cluster.get(kinds.jobs, "brief") === undefined,
-    )
+    await cluster.sees(() => cluster.get(kinds.jobs, "brief") === undefined)
     expect(cluster.clock.wallMicros() / 1000 - end).toBeGreaterThanOrEqual(3000)
+    await cluster.sees(async () => (await cluster.pods()).length === 0)
   })
 
-  test("that is deleted while it runs leaves no Pod held by the tracking finalizer", async () => {
-    const cluster = await start()
+  test("that is deleted while it runs takes its Pods along, tracking finalizer or not", async () => {
+    const cluster = await start({ lifecycle: true })
     const annotations = { "sandbox.kubereel.dev/complete-after": "1h" }
     await cluster.create(kinds.jobs, job("gone", work({ parallelism: 2, completions: 2 }, annotations)))
     await cluster.sees(async () => (await cluster.pods()).length === 2)
     expect((await cluster.pods())[0]?.metadata.finalizers).toEqual([trackingFinalizer])
     await cluster.api.delete(kinds.jobs, { namespace: "default", name: "gone" }, { propagationPolicy: "Background" })
-    await cluster.sees(async () => !(await cluster.pods()).some(isTracked))
+    await cluster.sees(async () => (await cluster.pods()).length === 0)
     expect(cluster.get(kinds.jobs, "gone")).toBeUndefined()
   })
 })
@@ -140,10 +138,15 @@ describe("A CronJob", () => {
   const jobs = (cluster: LivingCluster): Promise<ReadonlyArray<Job>> => cluster.list<Job>(kinds.jobs)
 
   test("starts a Job named for each minute, and keeps three that succeeded", async () => {
-    const cluster = await start()
+    const cluster = await start({ lifecycle: true })
     await cluster.create(kinds.cronJobs, cron({}))
     await cluster.passes(6 * 60_000)
     const kept = await jobs(cluster)
+    // Jobs beyond the limit have taken their Pods along.
+    await cluster.sees(async () => {
+      const owners = new Set((await jobs(cluster)).map(({ metadata }) => metadata.name))
+      return (await cluster.pods()).every(({ metadata }) => owners.has(metadata.ownerReferences?.[0]?.name ?? ""))
+    })
     expect(kept.length).toBeGreaterThanOrEqual(3)
     expect(kept.length).toBeLessThanOrEqual(4)
     for (const { metadata } of kept) {
@@ -160,7 +163,7 @@ describe("A CronJob", () => {
   test("with Forbid starts none while one runs; with Replace the new one takes its place", async () => {
     const slow = { spec: work({}, { "sandbox.kubereel.dev/complete-after": "1h" }) }
     for (const concurrencyPolicy of ["Forbid", "Replace"]) {
-      const cluster = await start()
+      const cluster = await start({ lifecycle: true })
       await cluster.create(kinds.cronJobs, cron({ concurrencyPolicy, jobTemplate: slow }))
       await cluster.sees(async () => (await jobs(cluster)).length === 1, 50)
       const [first] = await jobs(cluster)
@@ -168,6 +171,11 @@ describe("A CronJob", () => {
       const running = await jobs(cluster)
       expect(running).toHaveLength(1)
       expect(running[0]?.metadata.uid === first?.metadata.uid).toBe(concurrencyPolicy === "Forbid")
+      await cluster.sees(async () => {
+        const owners = (await cluster.pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? "")
+        const names = (await jobs(cluster)).map(({ metadata }) => metadata.name)
+        return owners.length > 0 && owners.every((each) => names.includes(each))
+      })
     }
   })
 

@@ -16,6 +16,11 @@ import { turn } from "../../runtime/until.ts"
 const pace = 5
 const patience = 60_000
 
+export interface LivingOptions extends Partial<WorkloadOptions> {
+  /** With garbage collection and all that the sandbox does by itself. Default false. */
+  readonly lifecycle?: boolean
+}
+
 export class LivingCluster {
   readonly clock: ManualClock
   readonly sandbox: Sandbox
@@ -32,11 +37,12 @@ export class LivingCluster {
     this.api = new HttpApiClient(sandbox.endpoint)
   }
 
-  static async start(options: Partial<WorkloadOptions> = {}): Promise<LivingCluster> {
+  static async start(options: LivingOptions = {}): Promise<LivingCluster> {
     const clock = new ManualClock()
-    const sandbox = await Sandbox.start({ clock, bookmarkInterval: 0 })
+    const { lifecycle = false, ...workload } = options
+    const sandbox = await Sandbox.start({ clock, bookmarkInterval: 0, lifecycle })
     const troubles: string[] = []
-    const manager = await startManager(clock, sandbox, troubles, options)
+    const manager = await startManager(clock, sandbox, troubles, workload)
     return new LivingCluster(clock, sandbox, manager, troubles)
   }
 
@@ -144,7 +150,7 @@ const passing = async <T>(clock: ManualClock, promise: Promise<T>): Promise<T> =
 }
 
 /** A starter for one test file; what it starts is closed after each test. */
-export const livingClusters = (): ((options?: Partial<WorkloadOptions>) => Promise<LivingCluster>) => {
+export const livingClusters = (): ((options?: LivingOptions) => Promise<LivingCluster>) => {
   const started: LivingCluster[] = []
   afterEach(async () => {
     await Promise.all(started.splice(0).map((cluster) => cluster.close()))

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
@@ -190,6 +191,8 @@ describe("the state of a kind", () => {
       nextObjectNumber: 1,
       lastEventTime: 0,
       clusterUid: "",
+      listReason: "",
+      selection: "",
     })
     expect([...archive.writer.liveObjects(POD)]).toEqual([])
   })
@@ -211,6 +214,8 @@ describe("the state of a kind", () => {
         nextObjectNumber: 3,
         lastEventTime: START + 1,
         clusterUid: "c-1",
+        listReason: "",
+        selection: "",
       })
       // A bookmark: no events, a version.
       writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 2, completeThrough: "150" }))
@@ -226,6 +231,8 @@ describe("the state of a kind", () => {
       nextObjectNumber: 3,
       lastEventTime: START + 1,
       clusterUid: "c-1",
+      listReason: "",
+      selection: "",
     })
   })
 
@@ -434,7 +441,7 @@ describe("opening", () => {
     database.exec(`PRAGMA user_version = ${FORMAT_VERSION + 1}`)
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(NewerRecordingError)
-    expect(() => ArchiveReader.open(directory)).toThrow(/format 3, this version reads up to 2.*Upgrade/)
+    expect(() => ArchiveReader.open(directory)).toThrow(/format 4, this version reads up to 3.*Upgrade/)
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
   })
 
@@ -445,6 +452,14 @@ describe("opening", () => {
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(NotARecordingError)
     expect(() => ArchiveReader.open(directory)).toThrow(NotARecordingError)
+  })
+
+  test("refuses a text file of the recording's name, and does not call it damaged", () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, DATABASE_FILE), "Notes about a recording.\n".repeat(200))
+    for (const archive of [ArchiveWriter, ArchiveReader]) {
+      expect(() => archive.open(directory)).toThrow(/holds no recording: recording\.db is not a database/)
+    }
   })
 
   test("names a directory without a recording", () => {
@@ -470,6 +485,26 @@ describe("opening", () => {
     database.exec("UPDATE block SET data = zeroblob(100)")
     database.close()
     expect(() => read(directory)).toThrow(CorruptArchiveError)
+  })
+})
+
+describe("a gap that is recorded outside of frames", () => {
+  test("is known from then on, also before its commit and after a restart, and no other is", () => {
+    const directory = temporaryDirectory()
+    const gap = gapAt(START + 50)
+    {
+      using archive = opened(directory)
+      expect(archive.writer.hasGap(POD, gap)).toBe(false)
+      archive.writer.recordGap(POD, gap)
+      expect(archive.writer.hasGap(POD, gap)).toBe(true)
+      archive.writer.commit()
+      expect(archive.writer.hasGap(POD, gap)).toBe(true)
+    }
+    using archive = opened(directory)
+    expect(archive.writer.hasGap(POD, gap)).toBe(true)
+    expect(archive.writer.hasGap(NODE, gap)).toBe(false)
+    expect(archive.writer.hasGap(POD, gapAt(START + 51))).toBe(false)
+    expect(archive.writer.hasGap(POD, { ...gap, toVersion: "another" })).toBe(false)
   })
 })
 

@@ -392,6 +392,7 @@ describe("a recording of format 1", () => {
     }
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
     database.exec("DROP TABLE pod; DROP TABLE pod_life; DROP TABLE owner_edge; PRAGMA user_version = 1")
+    database.exec("ALTER TABLE kind DROP COLUMN list_reason; ALTER TABLE kind DROP COLUMN selection")
     database.close()
     return directory
   }

@@ -48,7 +48,16 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         unauthorized: unexpected,
         clusterIdentified: () => undefined,
       }
-      const resume = { resumeVersion: "", epoch: 0, nextObjectNumber: 1, lastTime: 0, completeTime: 0, clusterUid: "" }
+      const resume = {
+        resumeVersion: "",
+        epoch: 0,
+        nextObjectNumber: 1,
+        lastTime: 0,
+        completeTime: 0,
+        clusterUid: "",
+        listReason: "",
+        selection: "",
+      }
       const sink = new RecordingSink(
         {
           gvk,

@@ -1,5 +1,5 @@
 /** What is wrong before recording begins is said in one line that names what to do, with its exit code, at once. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -45,10 +45,18 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
     await using place = new Workplace()
     const cluster = { server: "http://127.0.0.1:1" }
     const file = place.write("file", "")
-    for (const dataDir of ["/proc/kubereel", file, `${file}/below`]) {
-      expect(await linesOfFailedStart(place.record({ cluster, dataDir }))).toEqual([
-        expect.stringMatching(/ERROR data directory .* is not writable \(.*choose another --data-dir/),
-      ])
+    const advice: ReadonlyArray<readonly [string, RegExp]> = [
+      [
+        "/proc/kubereel",
+        /ERROR data directory \/proc\/kubereel cannot be made \(ENOENT: .*\)\. Choose another --data-dir/,
+      ],
+      [file, /ERROR data directory .*file is not a directory.*\. Choose another --data-dir/],
+      [`${file}/below`, /ERROR data directory .*below is not a directory.*\. Choose another --data-dir/],
+    ]
+    for (const [dataDir, line] of advice) {
+      const lines = await linesOfFailedStart(place.record({ cluster, dataDir }))
+      expect(lines).toEqual([expect.stringMatching(line)])
+      expect(lines.join()).not.toContain("permission to it")
     }
     const readOnly = place.path("read-only")
     mkdirSync(readOnly, { mode: 0o555 })
@@ -88,9 +96,10 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
       wrapped: (words: ReadonlyArray<string>) => ["env", `TMPDIR=${place.path("temporary")}`, ...words],
     }
     const start = { cluster: { server: sandbox.url }, dataDir: "none", options }
-    // The last thing that a start does: the recording is open and its watchers run.
-    const failed = place.record({ ...start, more: ["--bind", "192.0.2.1"] })
-    expect(await linesOfFailedStart(failed)).toEqual([expect.stringContaining("is not an address of this machine")])
+    // The directory can be made, and nothing be written there.
+    const noRoom = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=0", ...options.wrapped(words)]
+    const failed = place.record({ ...start, options: { wrapped: noRoom } })
+    expect(await linesOfFailedStart(failed)).toEqual([expect.stringMatching(/ERROR .*\/kubereel-/)])
     expect(made()).toEqual([])
     const recorder = place.record(start)
     await recorder.ready()
@@ -99,7 +108,7 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
     expect(readdirSync(place.path(`temporary/${made()[0]}`))).toContain("recording.db")
   })
 
-  test("on a recording that was damaged, which it leaves as it is", async ({ expect }) => {
+  test("on a recording that was damaged, or a file that is none, which it leaves as it is", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -116,11 +125,9 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
     const path = place.path("data/recording.db")
     const whole = readFileSync(path)
     const damages: ReadonlyArray<(bytes: Buffer) => Buffer> = [
-      (bytes) => bytes.fill(0x55, 0, 64),
       // The schema, on the first page behind the header.
       (bytes) => bytes.fill(0xff, 100, 4096),
       (bytes) => bytes.subarray(0, bytes.length / 2),
-      () => Buffer.from("This is not a database.\n".repeat(100)),
     ]
     for (const damage of damages) {
       const damaged = Buffer.from(damage(Buffer.from(whole)))
@@ -130,9 +137,19 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
       ])
       expect(readFileSync(path).equals(damaged)).toBe(true)
     }
+    // The first bytes say what a file is. Whether it was one once cannot be told without them.
+    for (const other of [Buffer.from("Notes.\n".repeat(100)), Buffer.from(whole).fill(0x55, 0, 64)]) {
+      writeFileSync(path, other)
+      expect(await linesOfFailedStart(place.record({ cluster }))).toEqual([
+        expect.stringMatching(/ERROR .*data holds no recording: recording\.db is not a database, .*Check the path/),
+      ])
+      expect(readFileSync(path).equals(other)).toBe(true)
+    }
   })
 
-  test("at an address that cannot be listened on, also while the API server does not answer", async ({ expect }) => {
+  test("at an address that cannot be listened on, also while the API server does not answer, and leaves no trace", async ({
+    expect,
+  }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     sandbox.faults.blackHole()
@@ -148,6 +165,8 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
       expect(await start("--port", String(port))).toEqual([
         expect.stringContaining(`port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks a free one)`),
       ])
+      // A port in use is no reason for a lock and an empty recording in a directory that somebody named.
+      expect(existsSync(place.path("data"))).toBe(false)
       // TEST-NET-1: nobody's.
       expect(await start("--bind", "192.0.2.1")).toEqual([
         expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),

@@ -66,6 +66,14 @@ const killWatcher = async ({ recording }: RecordedSandbox, state: "running" | "s
   )
 }
 
+/** As many crashes as make a kind be stopped. */
+const giveUp = async (recorded: RecordedSandbox): Promise<void> => {
+  const watcher = recorded.recording.watchers[0]?.watcher
+  for (let crash = 1; crash < 5; crash++) await killWatcher(recorded, "running")
+  await watcher?.kill()
+  await recorded.inState(gvk, "stopped")
+}
+
 const expectAllOnce = async (recorded: RecordedSandbox): Promise<void> => {
   await hasTrouble(recorded, false)
   await recorded.caughtUp()
@@ -113,6 +121,52 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
       const troubles = recorded.notices.filter((notice) => notice.type === "store")
       expect(new Set(troubles.map(({ trouble }) => trouble === undefined))).toEqual(new Set([true, false]))
       expect(recording.store.restarts).toBe(0)
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a kind that is given up leaves its gap as soon as there is room, once", async () => {
+    const recorded = await onFullDisk()
+    try {
+      await giveUp(recorded)
+      await until(
+        async () => recorded.recording.store.state === "running" && (await failingOf(recorded)) === "1",
+        () => "the store to refuse",
+        10_000,
+      )
+      limitFiles("unlimited")
+      await hasTrouble(recorded, false)
+      await until(
+        async () => (await recorded.export()).gaps.length > 0,
+        () => "the gap",
+        10_000,
+      )
+      // A try that the disk refused may have left it to be committed later.
+      await recorded.recording.store.kill()
+      await until(
+        async () => recorded.recording.store.state === "running",
+        () => "the store's next life",
+        10_000,
+      )
+      expect((await recorded.export()).gaps).toMatchObject([{ gvk, reason: "stopped", toVersion: "" }])
+      await recorded.stopRecording()
+      expect(recorded.notices.filter(({ type }) => type === "unwritten")).toEqual([])
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a recording that ends before the gap of a given-up kind could be written says so", async () => {
+    const recorded = await onFullDisk()
+    try {
+      await giveUp(recorded)
+      await recorded.stopRecording()
+      expect(recorded.notices.filter(({ type }) => type === "unwritten")).toEqual([
+        { type: "unwritten", what: `the gap that begins where ${gvk} was given up` },
+      ])
     } finally {
       limitFiles("unlimited")
       await recorded.close()

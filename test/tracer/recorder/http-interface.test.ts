@@ -1,4 +1,5 @@
 /** The recorder's HTTP interface against whatever may knock at a port. */
+import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -15,7 +16,7 @@ beforeAll(async () => {
   sandbox.faults.respond("secrets", 403)
   recorder = place.record({
     cluster: { server: sandbox.url },
-    kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}", "v1.ServiceAccount": "{}" },
+    kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{trackLifecycle: true}", "v1.ServiceAccount": "{}" },
   })
   await recorder.ready()
 })
@@ -74,6 +75,31 @@ test("/metrics is what Prometheus takes, with the documented names", async () =>
   const states = samples.filter(({ name, labels }) => name === "kubereel_kind_state" && labels.kind === "v1.ConfigMap")
   expect(states.filter(({ value }) => value === 1).map(({ labels }) => labels.state)).toEqual(["watching"])
 })
+
+test("every metric stands in the reference, and the reference names no other", async () => {
+  const page = readFileSync(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
+  const named = page
+    .split("\n")
+    .filter((line) => /^\| `(kubereel|process)_/.test(line))
+    .flatMap((line) => namesIn(line.split("|")[1] ?? ""))
+  const served = (await recorder.get("/metrics")).text
+    .split("\n")
+    .flatMap((line) => line.match(/^# TYPE (\S+)/)?.[1] ?? [])
+  expect(new Set(named)).toEqual(new Set(served))
+})
+
+/** `a_b_total`, `…_c_{x,y}` stands for a_b_total, a_c_x and a_c_y, where `a` is all but the first name's last words. */
+const namesIn = (cell: string): ReadonlyArray<string> => {
+  const [first = "", ...rest] = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) =>
+    name.replace(/(?<!_)\{.*\}$/, ""),
+  )
+  const stem = first.match(/^kubereel_(kind|store|actor|mailbox)/)?.[0] ?? ""
+  return [first, ...rest].flatMap((name) => {
+    const whole = name.replace(/^…/, stem)
+    const choices = whole.match(/\{(.*)\}/)
+    return choices === null ? [whole] : (choices[1] ?? "").split(",").map((each) => whole.replace(choices[0], each))
+  })
+}
 
 test("the judge of /metrics finds what is wrong, and awkward labels and values are right", () => {
   const labels = { kind: 'a"b\\c\nd', state: "" }

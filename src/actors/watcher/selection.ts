@@ -1,0 +1,23 @@
+/**
+ * What of a kind a watcher asks for, as text that can be compared.
+ *
+ * A recording that resumes with another selection would be wrong without a word: objects that are asked for now and existed
+ * before would never appear, those that are not would stay alive for ever.
+ */
+import type { WatcherConfig } from "./definition.ts"
+
+/** The same text for the same selection, whatever the order of namespaces; never empty. For people too. */
+export const selectionOf = ({
+  namespaces,
+  labelSelector,
+  fieldSelector,
+  skipOwned,
+}: Pick<WatcherConfig, "namespaces" | "labelSelector" | "fieldSelector" | "skipOwned">): string => {
+  const parts = [
+    namespaces === undefined ? "all namespaces" : `namespaces ${namespaces.toSorted().join(",")}`,
+    ...(labelSelector === undefined ? [] : [`labels ${labelSelector}`]),
+    ...(fieldSelector === undefined ? [] : [`fields ${fieldSelector}`]),
+    ...(skipOwned ? ["without owned objects"] : []),
+  ]
+  return parts.join("; ")
+}

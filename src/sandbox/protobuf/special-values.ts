@@ -1,0 +1,89 @@
+/** The messages of Kubernetes whose JSON is not an object of their fields. Each is given its bytes; empty ones mean zero. */
+
+import protobuf from "protobufjs/minimal.js"
+import { ProtobufError } from "./protobuf-error.ts"
+
+/** Calls back for every field; what it does not read is skipped. Throws ProtobufError, or RangeError for damage. */
+export const eachField = (
+  bytes: Uint8Array,
+  read: (reader: protobuf.Reader, number: number, wireType: number) => boolean,
+): void => {
+  const reader = protobuf.Reader.create(bytes)
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    if (tag >>> 3 === 0) throw new ProtobufError({ problem: `proto: illegal tag 0 (wire type ${tag & 7})` })
+    if (!read(reader, tag >>> 3, tag & 7)) reader.skipType(tag & 7)
+  }
+}
+
+/** Beyond 2^53 rounded, as JSON.parse rounds. */
+export const readInteger = (reader: protobuf.Reader): number => Number(reader.int64())
+
+/** RFC 3339 in whole seconds, or with six digits after them; null for the zero time. */
+export const timeValue = (bytes: Uint8Array, digits: 0 | 6): string | null => {
+  // An empty message is Go's zero time, which is not the epoch.
+  if (bytes.length === 0) return null
+  let seconds = 0
+  let nanos = 0
+  eachField(bytes, (reader, number) => {
+    if (number === 1) seconds = readInteger(reader)
+    else if (number === 2) nanos = reader.int32()
+    else return false
+    return true
+  })
+  const date = new Date(seconds * 1000)
+  if (Number.isNaN(date.getTime())) throw new ProtobufError({ problem: "Time.MarshalJSON: year outside of range" })
+  const whole = date.toISOString().slice(0, 19)
+  return digits === 0 ? `${whole}Z` : `${whole}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`
+}
+
+export const quantityValue = (bytes: Uint8Array): string => {
+  let text = "0"
+  eachField(bytes, (reader, number) => {
+    if (number !== 1) return false
+    text = reader.string()
+    return true
+  })
+  return text
+}
+
+export const intOrStringValue = (bytes: Uint8Array): number | string => {
+  let isText = false
+  let integer = 0
+  let text = ""
+  eachField(bytes, (reader, number) => {
+    if (number === 1) isText = readInteger(reader) === 1
+    else if (number === 2) integer = reader.int32()
+    else if (number === 3) text = reader.string()
+    else return false
+    return true
+  })
+  return isText ? text : integer
+}
+
+/** JSON inside the message; null for none. Throws ProtobufError when it is none. */
+export const rawValue = (bytes: Uint8Array): unknown => {
+  let text = ""
+  eachField(bytes, (reader, number) => {
+    if (number !== 1) return false
+    text = reader.string()
+    return true
+  })
+  if (text === "") return null
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ProtobufError({ problem: `raw JSON: ${error instanceof Error ? error.message : String(error)}` })
+  }
+}
+
+/** A list that is a type of its own, for maps cannot hold plain lists. */
+export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
+  const texts: string[] = []
+  eachField(bytes, (reader, number) => {
+    if (number !== 1) return false
+    texts.push(reader.string())
+    return true
+  })
+  return texts
+}

@@ -1,0 +1,149 @@
+/** Requests that name nothing, or nothing sensible; every answer was recorded from Kubernetes 1.34.4. */
+
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Sandbox } from "../../src/sandbox/index.ts"
+import { get, Watch } from "./client.ts"
+import { configMaps, send, sendFor } from "./writes/write-client.ts"
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await Sandbox.start({ ledger: "none" })
+  await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "a" } })
+  await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "b" } })
+})
+afterAll(() => sandbox.close())
+
+const ask = async (path: string, accept?: string): Promise<{ status: number; message: string }> => {
+  const { status, text } = await get(sandbox.url + path, accept === undefined ? {} : { Accept: accept })
+  return { status, message: String((JSON.parse(text) as { message?: string }).message) }
+}
+
+const unreadable = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
+const continued = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"
+
+describe("parameters", () => {
+  test.each([
+    [`${configMaps}/a?resourceVersion=x`, 500, unreadable],
+    [`${configMaps}/nope?resourceVersion=x`, 500, unreadable],
+    [`${configMaps}?timeoutSeconds=x&limit=y`, 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+    [
+      `${configMaps}?timeoutSeconds=99999999999999999999`,
+      400,
+      'strconv.ParseInt: parsing "99999999999999999999": value out of range',
+    ],
+    [`${configMaps}?watch=1&continue=x`, 422, `ListOptions.meta.k8s.io "" is invalid: ${continued}`],
+    [
+      `${configMaps}?limit=1&continue=x`,
+      400,
+      "invalid continue token: continue key is not valid: illegal base64 data at input byte 0",
+    ],
+  ])("%s", async (path, status, message) => {
+    expect(await ask(path)).toEqual({ status, message })
+  })
+})
+
+describe("paths", () => {
+  const notFound = { status: 404, message: "the server could not find the requested resource" }
+
+  test("an escaped slash is a slash", async () => {
+    expect(await ask(`${configMaps}/a%2Fb`)).toEqual(notFound)
+  })
+
+  test("too many segments are answered in JSON", async () => {
+    expect(await ask(`${configMaps}/a/b/c/d`)).toEqual(notFound)
+  })
+
+  test("a broken escape is no request", async () => {
+    const { status, text, headers } = await get(`${sandbox.url}${configMaps}/a%zz`)
+    expect([status, text, headers["content-type"]]).toEqual([400, "400 Bad Request", "text/plain; charset=utf-8"])
+  })
+
+  test("a method that nobody knows is answered with 405", async () => {
+    const { port } = new URL(sandbox.url)
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write("FROB / HTTP/1.1\r\nHost: x\r\n\r\n"))
+      let text = ""
+      socket.on("data", (data) => {
+        text += data.toString()
+      })
+      socket.on("error", reject)
+      socket.on("close", () => resolve(text))
+    })
+    const [head = "", body = ""] = answer.split("\r\n\r\n")
+    expect(head).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/)
+    expect(JSON.parse(body)).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: "the server does not allow this method on the requested resource",
+      reason: "MethodNotAllowed",
+      details: {},
+      code: 405,
+    })
+  })
+})
+
+describe("the old way to watch", () => {
+  const old = configMaps.replace("/api/v1/", "/api/v1/watch/")
+
+  test("streams a collection", async () => {
+    const watch = await Watch.open(`${sandbox.url}${old}`)
+    const events = await watch.take(2)
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`).sort()).toEqual(["ADDED a", "ADDED b"])
+    watch.close()
+  })
+
+  test("streams one object by its name", async () => {
+    const watch = await Watch.open(`${sandbox.url}${old}/b`)
+    expect((await watch.next()).object.metadata.name).toBe("b")
+    await sendFor(sandbox, 200, "PUT", `${configMaps}/a`, { metadata: { name: "a" }, data: { x: "1" } })
+    await sendFor(sandbox, 200, "PUT", `${configMaps}/b`, { metadata: { name: "b" }, data: { x: "1" } })
+    expect(await watch.next()).toMatchObject({ type: "MODIFIED", object: { metadata: { name: "b" } } })
+    watch.close()
+  })
+
+  test("takes no writes", async () => {
+    expect((await send(sandbox, "DELETE", `${old}/b`)).status).toBe(405)
+  })
+})
+
+describe("media types", () => {
+  test("YAML is written for those who prefer it", async () => {
+    const { status, text, headers } = await get(`${sandbox.url}/api/v1/namespaces/kube-system`, {
+      Accept: "application/yaml",
+    })
+    expect([status, headers["content-type"]]).toEqual([200, "application/yaml"])
+    expect(text).toMatch(/^apiVersion: v1\nkind: Namespace\nmetadata:\n {2}creationTimestamp: "/)
+    const list = await get(`${sandbox.url}${configMaps}`, { Accept: "application/yaml, application/json" })
+    expect(list.text).toMatch(/^apiVersion: v1\nitems:\n- /)
+    const missing = await get(`${sandbox.url}${configMaps}/nope`, { Accept: "application/yaml" })
+    expect(missing.text).toBe(
+      'apiVersion: v1\ncode: 404\ndetails:\n  kind: configmaps\n  name: nope\nkind: Status\nmessage: configmaps "nope" not found\n' +
+        "metadata: {}\nreason: NotFound\nstatus: Failure\n",
+    )
+  })
+
+  test("application/* names none", async () => {
+    expect(await ask(`${configMaps}/a`, "application/*")).toEqual({
+      status: 406,
+      message: "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml",
+    })
+  })
+
+  test("a list that cannot be written names what could be streamed too", async () => {
+    expect((await ask(configMaps, "text/plain")).message).toMatch(/application\/yaml, application\/json;stream=watch$/)
+  })
+
+  test("a watch cannot be YAML, and says so in YAML", async () => {
+    const { status, text } = await get(`${sandbox.url}${configMaps}?watch=1`, { Accept: "application/yaml" })
+    expect(status).toBe(406)
+    expect(text).toContain("only the following media types are accepted: application/json;stream=watch")
+  })
+
+  test("the index of the OpenAPI documents is text", async () => {
+    const { headers } = await get(`${sandbox.url}/openapi/v3`)
+    expect(headers["content-type"]).toBe("text/plain; charset=utf-8")
+  })
+})

@@ -1,0 +1,137 @@
+/** What the server makes of fields that a client may not, or need not, set. As Kubernetes 1.34.4 answered. */
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { bodyOf, configMaps, mergePatch, pods, send, sendFor } from "./write-client.ts"
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await Sandbox.start({ ledger: "none" })
+})
+afterAll(() => sandbox.close())
+
+const jobs = "/apis/batch/v1/namespaces/default/jobs"
+const job = { spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "x" }] } } } }
+const causesOf = (body: { details: Readonly<Record<string, unknown>> }): ReadonlyArray<{ field: string }> =>
+  body.details.causes as ReadonlyArray<{ field: string }>
+
+describe("metadata", () => {
+  test("a kind without generations keeps the client's, and nobody keeps a selfLink", async () => {
+    const made = await sendFor(sandbox, 201, "POST", configMaps, {
+      metadata: { name: "own", generation: 7, selfLink: "/x", labels: {} },
+      data: null,
+    })
+    expect(made.metadata.generation).toBe(7)
+    expect(made).not.toHaveProperty("data")
+    expect(made.metadata).not.toHaveProperty("managedFields")
+    const put = await sendFor(sandbox, 200, "PUT", `${configMaps}/own`, { metadata: { name: "own", selfLink: "/x" } })
+    expect(put.metadata).not.toHaveProperty("selfLink")
+  })
+
+  test("a namespace of what has none counts for nothing", async () => {
+    const made = await sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name: "n", namespace: "m" } })
+    expect(made.metadata).not.toHaveProperty("namespace")
+  })
+
+  test.each([
+    ["v1/ConfigMap", 4, configMaps, {}],
+    ["events", 2, "/api/v1/namespaces/default/events", { involvedObject: { namespace: "default" } }],
+    ["roles", 5, "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", {}],
+    ["leases", 3, "/apis/coordination.k8s.io/v1/namespaces/default/leases", {}],
+  ])("a bad label of %s is named %i times", async (_kind, times, path, object) => {
+    await sendFor(sandbox, 201, "POST", path, { metadata: { name: "labelled" }, ...object })
+    const patch = { metadata: { labels: { "bad key!": "x" } } }
+    const refused = await sendFor(sandbox, 422, "PATCH", `${path}/labelled`, patch, mergePatch)
+    expect(causesOf(refused)).toHaveLength(times)
+  })
+
+  test("a field manager must be printable", async () => {
+    const refused = await sendFor(sandbox, 422, "POST", `${configMaps}?fieldManager=a%0Ab`, {})
+    expect(refused.message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)',
+    )
+  })
+})
+
+describe("bodies of another kind", () => {
+  test("a List is known and no ConfigMap", async () => {
+    const refused = await send(sandbox, "POST", configMaps, { apiVersion: "v1", kind: "List", items: [] })
+    expect(bodyOf(refused).message).toBe(
+      'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion',
+    )
+  })
+})
+
+describe("a status", () => {
+  test("of a Namespace is Active until it is deleted", async () => {
+    await sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name: "active" } })
+    const patch = { status: { phase: "Terminating" } }
+    const refused = await sendFor(sandbox, 422, "PATCH", "/api/v1/namespaces/active/status", patch, mergePatch)
+    expect(refused.message).toBe(
+      'Namespace "active" is invalid: status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
+    )
+  })
+
+  test.each([
+    [
+      { succeeded: -1 },
+      ["must be greater than or equal to 0", "cannot decrease the succeeded counter"].map(
+        (problem) => `status.succeeded: Invalid value: -1: ${problem}`,
+      ),
+    ],
+    [{ ready: 2, active: 1 }, ["status.ready: Invalid value: 2: cannot set more ready pods than active"]],
+    [
+      { completionTime: "2020-01-01T00:00:00Z" },
+      [
+        'status.completionTime: Invalid value: "2020-01-01T00:00:00Z": cannot set completionTime when there is no Complete=True condition',
+      ],
+    ],
+  ])("of a Job must be possible: %j", async (status, problems) => {
+    await send(sandbox, "POST", jobs, { metadata: { name: "j" }, ...job })
+    const refused = await sendFor(sandbox, 422, "PATCH", `${jobs}/j/status`, { status }, mergePatch)
+    const text = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`
+    expect(refused.message).toBe(`Job.batch "j" is invalid: ${text}`)
+  })
+
+  test("of a Job shows null times, and its write leaves no Job without labels", async () => {
+    const { metadata } = await sendFor(sandbox, 201, "POST", jobs, { metadata: { name: "k" }, ...job })
+    const status = { conditions: [{ type: "Suspended", status: "False" }] }
+    const put = await sendFor(sandbox, 200, "PUT", `${jobs}/k/status`, { metadata: { name: "k" }, ...job, status })
+    expect(put.metadata.labels).toEqual(metadata.labels)
+    expect(put.status.conditions).toEqual([
+      { type: "Suspended", status: "False", lastProbeTime: null, lastTransitionTime: null },
+    ])
+  })
+
+  test("of a container shows both of its states", async () => {
+    await sendFor(sandbox, 201, "POST", pods, {
+      metadata: { name: "p" },
+      spec: { containers: [{ name: "c", image: "x" }] },
+    })
+    const status = {
+      containerStatuses: [{ name: "c", image: "x", imageID: "", ready: true, restartCount: 0, state: { waiting: {} } }],
+    }
+    const after = await sendFor(sandbox, 200, "PATCH", `${pods}/p/status`, { status }, mergePatch)
+    expect(after.status.containerStatuses).toMatchObject([{ lastState: {}, state: { waiting: {} } }])
+  })
+})
+
+test("a token lives ten minutes at least", async () => {
+  await sendFor(sandbox, 201, "POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "account" } })
+  const path = "/api/v1/namespaces/default/serviceaccounts/account/token"
+  const refused = await sendFor(sandbox, 422, "POST", path, { spec: { expirationSeconds: 5 } })
+  expect(refused.message).toBe(
+    'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes',
+  )
+})
+
+test("an Event is found by the names of both of its groups, whoever asked first", async () => {
+  const events = "/api/v1/namespaces/default/events"
+  const event = { metadata: { name: "e" }, involvedObject: { kind: "Node", namespace: "default" } }
+  await sendFor(sandbox, 201, "POST", events, event)
+  const named = async (path: string): Promise<ReadonlyArray<string>> =>
+    (await sendFor(sandbox, 200, "GET", path)).items.map(({ metadata }) => metadata.name)
+  const other = "/apis/events.k8s.io/v1/namespaces/default/events"
+  expect(await named(`${events}?fieldSelector=involvedObject.kind=Node`)).toEqual(["e"])
+  expect(await named(`${other}?fieldSelector=regarding.kind=Node`)).toEqual(["e"])
+})

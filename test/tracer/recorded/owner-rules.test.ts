@@ -1,0 +1,319 @@
+/** What an export makes of ownership, on a real recording: each rule by the defect of SimKube 2.7 that it answers. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import type { KubernetesObject, StoredObject } from "../../../src/sandbox/index.ts"
+import { type Container, type ExportWishes, OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
+
+const deployment = "apps/v1.Deployment"
+const replicaSet = "apps/v1.ReplicaSet"
+const statefulSet = "apps/v1.StatefulSet"
+const daemonSet = "apps/v1.DaemonSet"
+const pod = "v1.Pod"
+const job = "batch/v1.Job"
+const fleet = "example.com/v1.Fleet"
+
+let recorder: OwnerRecorder
+/** Each test has a namespace of its own, so that one recorder serves all. */
+let namespace = ""
+let tests = 0
+
+beforeAll(async () => {
+  recorder = await OwnerRecorder.start({
+    [deployment]: "{trackLifecycle: true}",
+    [statefulSet]: "{trackLifecycle: true}",
+    [pod]: "{}",
+    [job]: "{skipOwned: true}",
+    "v1.Node": "{}",
+    [fleet]: "{trackLifecycle: true, podSpecTemplatePaths: [/spec/template]}",
+  })
+  recorder.sandbox.register({
+    gvk: { group: "example.com", version: "v1", kind: "Fleet" },
+    plural: "fleets",
+    namespaced: false,
+  })
+})
+afterAll(() => recorder.close())
+const inOwnNamespace = (): void => {
+  namespace = `test-${++tests}`
+}
+afterEach(() => recorder.sandbox.faults.clear())
+
+const put = (gvk: string, name: string, metadata: object = {}, more: Partial<KubernetesObject> = {}): StoredObject =>
+  recorder.sandbox.put(gvk, { spec: { template: {} }, ...more, metadata: { namespace, name, ...metadata } })
+const putCluster = (gvk: string, name: string, metadata: object = {}): StoredObject =>
+  recorder.sandbox.put(gvk, { spec: {}, metadata: { name: `${namespace}-${name}`, ...metadata } })
+const putPod = (name: string, life: Container | undefined, owner?: StoredObject): StoredObject =>
+  put(pod, name, owner === undefined ? {} : ownedBy(owner), podThat(life))
+const remove = (gvk: string, name: string): void => void recorder.sandbox.delete(gvk, namespace, name)
+
+/** What the trace says of this test's own objects, in short names. */
+const exported = async (wishes: ExportWishes = {}) => {
+  await recorder.recorded()
+  const { objects, deleted, lifecycles, unknownOwners } = await recorder.trace(wishes)
+  const own = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+    lines.filter((line) => new RegExp(`${namespace}[/-]`).test(line)).map((line) => line.replace(`${namespace}/`, ""))
+  return { objects: own(objects), deleted: own(deleted), lifecycles: own(lifecycles), unknownOwners }
+}
+
+const web = `${deployment} web`
+
+describe("W-09: an owned object is left out in whatever order things were recorded", () => {
+  test("recorded before its owner", async () => {
+    inOwnNamespace()
+    recorder.sandbox.faults.stall("deployments")
+    const owner = put(deployment, "web")
+    const between = put(replicaSet, "web-1", ownedBy(owner))
+    putPod("web-1-a", { start: 100, end: 200 }, between)
+    putPod("direct", { start: 100, end: 200 }, owner)
+    await recorder.recorded(pod)
+    recorder.sandbox.faults.resume("deployments")
+    expect(await exported()).toEqual({
+      objects: [web],
+      deleted: [],
+      lifecycles: [`${web} 100-200`, `${web} 100-200`],
+      unknownOwners: null,
+    })
+  })
+
+  test("its owner and what is between them gone by export time", async () => {
+    inOwnNamespace()
+    const owner = put(deployment, "web")
+    const between = put(replicaSet, "web-1", ownedBy(owner))
+    putPod("web-1-a", { start: 100 }, between)
+    // Learns what is between them while it exists.
+    await exported()
+    remove(pod, "web-1-a")
+    remove(replicaSet, "web-1")
+    remove(deployment, "web")
+    const { objects, deleted, lifecycles, unknownOwners } = await exported()
+    expect({ objects, deleted, unknownOwners }).toEqual({
+      objects: [web],
+      deleted: ["Deployment web"],
+      unknownOwners: null,
+    })
+    expect(lifecycles).toEqual([expect.stringMatching(new RegExp(`^${web} 100-\\d+$`))])
+  })
+
+  test("what stood between them gone before anybody could ask: nobody knows, nobody waits, and it is exported", async () => {
+    inOwnNamespace()
+    const owner = put(deployment, "web")
+    recorder.sandbox.faults.stall("pods")
+    putPod("web-1-a", { start: 100 }, put(replicaSet, "web-1", ownedBy(owner)))
+    remove(replicaSet, "web-1")
+    recorder.sandbox.faults.resume("pods")
+    expect(await exported()).toEqual({
+      objects: [web, `${pod} web-1-a`],
+      deleted: [],
+      lifecycles: [],
+      unknownOwners: null,
+    })
+  })
+
+  test("deleted before the window, its objects are in the trace", async () => {
+    inOwnNamespace()
+    const owner = put(deployment, "web")
+    putPod("web-a", { start: 100 }, owner)
+    remove(deployment, "web")
+    const start_time = await recorder.boundary()
+    putPod("web-b", { start: 300 }, owner)
+    const { objects, lifecycles } = await exported({ start_time })
+    expect({ objects, lifecycles }).toEqual({ objects: [`${pod} web-a`, `${pod} web-b`], lifecycles: [] })
+  })
+
+  test("created after the window, its objects are in the trace", async () => {
+    inOwnNamespace()
+    recorder.sandbox.faults.stall("deployments")
+    const owner = put(deployment, "web")
+    putPod("web-a", { start: 100 }, owner)
+    await recorder.recorded(pod)
+    const now = Date.now()
+    while (Date.now() <= now + 1) await new Promise(setImmediate)
+    recorder.sandbox.faults.resume("deployments")
+    expect((await exported({ end_time: (now + 1) * 1000 })).objects).toEqual([`${pod} web-a`])
+    expect((await exported()).objects).toEqual([web])
+  })
+})
+
+describe("W-13: owners without a namespace", () => {
+  test("leave what they own out when they are in the trace, and hold its lifecycles under their bare name", async () => {
+    inOwnNamespace()
+    putPod("sailor", { start: 100, end: 200 }, putCluster(fleet, "fleet"))
+    const { objects, lifecycles } = await exported()
+    expect(objects).toEqual([`${fleet} ${namespace}-fleet`])
+    expect(lifecycles).toEqual([`${fleet} ${namespace}-fleet 100-200`])
+  })
+
+  test("are in no trace of a format that has no place for them, so what they own is", async () => {
+    inOwnNamespace()
+    putPod("mirror", { start: 100 }, putCluster("v1.Node", "node"))
+    expect((await exported()).objects).toEqual([`${pod} mirror`])
+    const names = (await recorder.changes({ filters: { excluded_owned: true } })).map(({ name }) => name)
+    expect(names).toContain(`${namespace}-node`)
+    expect(names).not.toContain("mirror")
+  })
+
+  test("are asked for where they are, and followed further up", async () => {
+    inOwnNamespace()
+    const unrelated = putCluster("v1.PersistentVolume", "volume")
+    const related = putCluster("v1.PersistentVolume", "claimed", ownedBy(putCluster(fleet, "fleet")))
+    putPod("one", { start: 100, end: 200 }, unrelated)
+    putPod("other", { start: 100, end: 300 }, related)
+    const { objects, lifecycles, unknownOwners } = await exported()
+    expect(objects).toEqual([`${fleet} ${namespace}-fleet`, `${pod} one`])
+    expect(lifecycles).toEqual([`${fleet} ${namespace}-fleet 100-300`])
+    expect(unknownOwners).toBeNull()
+    expect(recorder.sandbox.requests.count({ verb: "get", resource: "persistentvolumes", namespace })).toBe(0)
+  })
+
+  test("own objects without a namespace", async () => {
+    inOwnNamespace()
+    putCluster(fleet, "part", ownedBy(putCluster(fleet, "fleet")))
+    expect((await exported()).objects).toEqual([`${fleet} ${namespace}-fleet`])
+  })
+})
+
+describe("lifecycles", () => {
+  test("W-30: a name that is used again has a life for each pod that had it", async () => {
+    inOwnNamespace()
+    const owner = put(statefulSet, "db")
+    putPod("db-0", { start: 100, end: 200 }, owner)
+    remove(pod, "db-0")
+    putPod("db-0", undefined, owner)
+    putPod("db-0", { start: 300 }, owner)
+    expect((await exported()).lifecycles).toEqual([`${statefulSet} db 100-200`, `${statefulSet} db 300-`])
+  })
+
+  test("W-32: pods that ran and ended before their owners were seen are there", async () => {
+    inOwnNamespace()
+    recorder.sandbox.faults.stall("deployments")
+    const between = put(replicaSet, "web-1", ownedBy(put(deployment, "web")))
+    putPod("web-1-a", { start: 100 }, between)
+    putPod("web-1-a", { start: 100, end: 200 }, between)
+    remove(pod, "web-1-a")
+    await recorder.recorded(pod)
+    recorder.sandbox.faults.resume("deployments")
+    expect((await exported()).lifecycles).toEqual([`${web} 100-200`])
+  })
+
+  test("W-33: a pod that spans the window is there, from the window's start", async () => {
+    inOwnNamespace()
+    const owner = put(deployment, "web")
+    const start_time = await recorder.boundary()
+    const seconds = Math.floor(start_time / 1_000_000)
+    put(deployment, "web", {}, { spec: { replicas: 2 } })
+    const end_time = await recorder.boundary()
+    putPod("web-a", { start: seconds - 1000, end: seconds + 1000 }, owner)
+    putPod("web-b", { start: seconds - 1000 }, owner)
+    putPod("before", { start: seconds - 1000, end: seconds - 500 }, owner)
+    putPod("after", { start: seconds + 500 }, owner)
+    const { lifecycles } = await exported({ start_time, end_time })
+    expect(lifecycles).toEqual([`${web} ${seconds}-`, `${web} ${seconds}-${seconds + 1000}`])
+  })
+
+  test("W-35: a pod whose container is started again ends when that one does", async () => {
+    inOwnNamespace()
+    const owner = put(deployment, "web")
+    for (const life of [{ start: 100 }, { start: 100, end: 200 }, { start: 300 }, { start: 300, end: 400 }]) {
+      putPod("web-a", life, owner)
+    }
+    expect((await exported()).lifecycles).toEqual([`${web} 100-400`])
+  })
+
+  test("an object that is adopted after it was seen belongs to its owner from then on", async () => {
+    inOwnNamespace()
+    putPod("stray", { start: 100 })
+    const owner = put(deployment, "web")
+    const before = await exported()
+    expect(before).toMatchObject({ objects: [web, `${pod} stray`], lifecycles: [] })
+    putPod("stray", { start: 100 }, put(replicaSet, "web-1", ownedBy(owner)))
+    const start_time = await recorder.boundary()
+    putPod("stray", { start: 100, end: 200 }, put(replicaSet, "web-1", ownedBy(owner)))
+    expect(await exported({ start_time, filters: {} })).toMatchObject({ objects: [web], deleted: [] })
+    expect((await exported()).lifecycles).toEqual([`${web} 100-200`])
+  })
+})
+
+describe("W-31: a look-up that fails is asked again and never taken for an answer", () => {
+  test.each([500, 503, 429])("status %i", async (status) => {
+    inOwnNamespace()
+    const failures = (await recorder.statistics()).failures
+    recorder.sandbox.faults.respond("replicasets", status, { verb: "get", times: 1 })
+    putPod("web-1-a", { start: 100, end: 200 }, put(replicaSet, "web-1", ownedBy(put(deployment, "web"))))
+    expect(await exported()).toEqual({
+      objects: [web],
+      deleted: [],
+      lifecycles: [`${web} 100-200`],
+      unknownOwners: null,
+    })
+    expect((await recorder.statistics()).failures).toBe(failures + 1)
+  })
+
+  test("as long as it fails the export names what is unknown and holds what it cannot tell from others", async () => {
+    inOwnNamespace()
+    recorder.sandbox.faults.respond("replicasets", 403, { verb: "get" })
+    putPod("web-1-a", { start: 100, end: 200 }, put(replicaSet, "web-1", ownedBy(put(deployment, "web"))))
+    expect(await exported({ owner_deadline_ms: 100 })).toEqual({
+      objects: [web, `${pod} web-1-a`],
+      deleted: [],
+      lifecycles: [],
+      unknownOwners: `1 (${replicaSet} ${namespace}/web-1)`,
+    })
+    recorder.sandbox.faults.clear()
+    expect(await exported()).toMatchObject({ objects: [web], lifecycles: [`${web} 100-200`], unknownOwners: null })
+  })
+})
+
+describe("filters", () => {
+  test("what a DaemonSet owns is left out, unless it is asked for", async () => {
+    inOwnNamespace()
+    putPod("agent-a", { start: 100 }, put(daemonSet, "agent"))
+    expect((await exported()).objects).toEqual([])
+    const filters = { excluded_daemonset_owned: false }
+    expect((await exported({ filters })).objects).toEqual([`${pod} agent-a`])
+  })
+
+  test("what is owned can be asked for", async () => {
+    inOwnNamespace()
+    putPod("web-1-a", { start: 100 }, put(replicaSet, "web-1", ownedBy(put(deployment, "web"))))
+    expect((await exported({ filters: { excluded_owned: false } })).objects).toEqual([web, `${pod} web-1-a`])
+  })
+
+  test("W-10: skipOwned leaves an owned object out with its deletion, whoever owns it, and what it owns in", async () => {
+    inOwnNamespace()
+    const nightly = put(job, "nightly", ownedBy(put("batch/v1.CronJob", "nightly")))
+    putPod("nightly-a", { start: 100 }, nightly)
+    put(job, "by-hand")
+    remove(job, "nightly")
+    remove(job, "by-hand")
+    const { objects, deleted } = await exported({ filters: { excluded_owned: false } })
+    expect({ objects, deleted }).toEqual({ objects: [`${job} by-hand`, `${pod} nightly-a`], deleted: ["Job by-hand"] })
+    expect((await exported()).objects).toEqual([`${job} by-hand`, `${pod} nightly-a`])
+  })
+
+  test("what an owner owns is in the trace when a label leaves the owner out", async () => {
+    inOwnNamespace()
+    putPod("web-a", { start: 100, end: 200 }, put(deployment, "web", { labels: { kind: "noise" } }))
+    putPod("shop-a", { start: 100, end: 200 }, put(deployment, "shop", { labels: { kind: "load" } }))
+    const filters = { excluded_labels: [{ matchLabels: { kind: "noise" } }] }
+    const { objects, lifecycles } = await exported({ filters })
+    expect(objects).toEqual([`${deployment} shop`, `${pod} web-a`])
+    expect(lifecycles).toEqual([`${deployment} shop 100-200`])
+  })
+
+  test("what an owner owns is in the trace when its namespace leaves the owner out", async () => {
+    inOwnNamespace()
+    putPod("sailor", { start: 100 }, putCluster(fleet, "fleet"))
+    expect((await exported()).objects).toEqual([`${fleet} ${namespace}-fleet`])
+    // The empty name stands for objects without a namespace.
+    expect((await exported({ filters: { excluded_namespaces: [""] } })).objects).toEqual([`${pod} sailor`])
+  })
+
+  test("what is below an owner that is left out is left out itself if something above that is in the trace", async () => {
+    inOwnNamespace()
+    const owner = put(statefulSet, "db", { labels: { kind: "noise" }, ...ownedBy(putCluster(fleet, "fleet")) })
+    putPod("db-0", { start: 100, end: 200 }, owner)
+    const filters = { excluded_labels: [{ matchLabels: { kind: "noise" } }] }
+    const { objects, lifecycles } = await exported({ filters })
+    expect(objects).toEqual([`${fleet} ${namespace}-fleet`])
+    expect(lifecycles).toEqual([`${fleet} ${namespace}-fleet 100-200`])
+  })
+})
