@@ -116,6 +116,8 @@ const asMessage = ({ objects, pods, ...state }: StoredState): Record<string, unk
     lives_version: state.lives.resumeVersion,
     lives_epoch: state.lives.epoch,
     lives_time: state.lives.completeTime,
+    list_reason: state.listReason,
+    selection: state.selection,
   }
 }
 const defaults = { arrays: true, defaults: true } as const
@@ -173,6 +175,8 @@ test("an empty frame is a state of nothing", () => {
     lastTime: 0,
     completeTime: 0,
     clusterUid: "",
+    listReason: "",
+    selection: "",
     objects: [],
     lives: { resumeVersion: "", epoch: 0, completeTime: 0 },
     nextPodNumber: 0,

@@ -35,7 +35,10 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
     )
     const namespace = config.namespaces?.length === 1 ? config.namespaces[0] : undefined
     const rules = compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore })
-    const outbox = context.outbox(observationsMailbox)
+    const outbox = context.outbox(observationsMailbox, {
+      windowBytes: config.windowBytes,
+      bufferBytes: config.bufferBytes,
+    })
     let running: { readonly session: WatchSession; readonly sink: RecordingSink } | undefined
 
     let states = 0

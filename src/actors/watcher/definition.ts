@@ -27,6 +27,9 @@ export interface WatcherConfig {
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean
+  /** Bytes that may be under way to the store, and that may wait here besides. */
+  readonly windowBytes: number
+  readonly bufferBytes: number
 }
 
 /** What a watcher tells the tracer; rare, but for `event`. */
