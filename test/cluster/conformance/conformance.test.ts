@@ -43,7 +43,9 @@ describe("the sandbox answers as Kubernetes does", () => {
 
 test("every known difference still occurs", async () => {
   const all = (await Promise.all(results.values())).flat()
-  const gone = knownDifferences.filter((known) => !all.some((difference) => isKnown(difference, known)))
+  const gone = knownDifferences.filter(
+    (known) => known.sometimes !== true && !all.some((difference) => isKnown(difference, known)),
+  )
   expect(gone).toEqual([])
 })
 
