@@ -107,9 +107,7 @@ class Words {
     const rows = Array.isArray(table.rows) ? (table.rows as readonly JsonObject[]) : []
     const withoutAges = rows.map((row) => ({
       ...row,
-      cells: ((row.cells ?? []) as readonly Json[]).map((cell, index) =>
-        names[index] === "Age" || names[index] === "Last Seen" || names[index] === "First Seen" ? "<age>" : cell,
-      ),
+      cells: ((row.cells ?? []) as readonly Json[]).map((cell, index) => (isAge(names[index], cell) ? "<age>" : cell)),
     }))
     return this.#members({ ...table, metadata: withoutVersion(table.metadata), rows: withoutAges })
   }
@@ -159,6 +157,12 @@ const withoutVersions = (value: Json | undefined): Json => {
   const members = Object.entries(value).map(([key, member]) => [key, withoutVersions(member)] as const)
   return withoutVersion(Object.fromEntries(members))
 }
+
+/** In a watch only the first table names its columns; there an age is told by its looks. */
+const isAge = (column: string | undefined, cell: Json): boolean =>
+  column === undefined
+    ? typeof cell === "string" && /^\d+[smhd]$/.test(cell)
+    : column === "Age" || column === "Last Seen" || column === "First Seen"
 
 /** The controller manager's name depends on how it was built. */
 const controllers: ReadonlySet<string> = new Set(["controller-manager", "kube-controller-manager"])
