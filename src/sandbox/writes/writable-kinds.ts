@@ -4,6 +4,7 @@ import { formatGvk } from "../../kube/gvk.ts"
 import type { KubernetesObject } from "../kubernetes-object.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
 import type { ObjectStore } from "../object-store.ts"
+import { anyType } from "../patch/type-walk.ts"
 import type { Resource } from "../resources.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
 import { objectMetaType, type SchemaCatalogue } from "../schema/catalogue.ts"
@@ -71,21 +72,9 @@ const converted = (object: Readonly<Record<string, unknown>>): MutableObject =>
   object as unknown as KubernetesObject as unknown as MutableObject
 
 /** A kind that was registered without a schema: any members beside the usual metadata. */
-const schemaless = (): KubernetesType => {
-  const any: KubernetesType = {
-    kind: "any",
-    fields: new Map(),
-    required: [],
-    items: undefined,
-    listType: "atomic",
-    listMapKeys: [],
-    keyDefaults: new Map(),
-    isAtomic: false,
-    patchMergeKey: undefined,
-    patchStrategies: new Set(),
-    keepsUnknown: true,
-    isNullable: true,
-    default: undefined,
-  }
-  return { ...any, kind: "object", fields: new Map([["metadata", objectMetaType()]]), isNullable: false }
-}
+const schemaless = (): KubernetesType => ({
+  ...anyType,
+  kind: "object",
+  fields: new Map([["metadata", objectMetaType()]]),
+  isNullable: false,
+})
