@@ -17,8 +17,9 @@ import { type NewObject, VANISHED } from "../../trace/observations.ts"
 import type { KindResumePoint, StoredObject } from "../stored-state.ts"
 import { type FollowedPods, type InterruptedKind, interruption } from "./followed-pods.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
+import { ListUnderWay } from "./list-under-way.ts"
 import { LiveIndex, type LiveObject } from "./live-index.ts"
-import { type OwedList, owedList, repeatedFirstList } from "./owed-list.ts"
+import { owedList } from "./owed-list.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
 import { type PodStatistics, PodTracker } from "./pod-tracker.ts"
 
@@ -66,13 +67,6 @@ const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
 
-/** What a gap says unless the list that follows it has told more. */
-const gapDetails = {
-  expired: "the server no longer had the changes after the last version recorded; its present state was listed",
-  overload: "reading was suspended until the server hung up and forgot the changes; its present state was listed",
-  stopped: "recording had stopped; the server's present state was listed",
-} as const
-
 export class RecordingSink implements WatchSink {
   readonly statistics: SinkStatistics = { recorded: 0, unchanged: 0, vanished: 0, leftOut: 0, gaps: 0 }
   readonly #kind: RecordingRules
@@ -80,15 +74,12 @@ export class RecordingSink implements WatchSink {
   readonly #index: LiveIndex
   readonly #frames: FrameWriter
   readonly #countsAll: boolean
-  #listing: ListReason | undefined
-  #listDetail: string | undefined
+  readonly #list: ListUnderWay
   readonly #pods: PodTracker | undefined
   readonly #recordsEvents: boolean
   #interrupted: ReadonlyArray<InterruptedKind>
-  #owed: OwedList | undefined
   /** To be noted with the next list that is complete; `undefined` once it is. */
   #selection: string | undefined
-  #epochDetail = ""
   #scratch = Buffer.alloc(0)
 
   constructor(
@@ -108,7 +99,7 @@ export class RecordingSink implements WatchSink {
     this.#pods = pods && new PodTracker(this.#frames, (detail) => listener.alarm(detail), pods)
     this.#interrupted = pods?.interrupted ?? []
     const selection = kind.selection ?? ""
-    this.#owed = owedList(resume, selection)
+    this.#list = new ListUnderWay(this.#frames, owedList(resume, selection))
     this.#selection = selection === "" || selection === resume.selection ? undefined : selection
     // A recording that resumes and was never told: it is taken to hold what is asked for.
     if (resume.selection === "" && resume.resumeVersion !== "") this.#noteSelection()
@@ -200,23 +191,19 @@ export class RecordingSink implements WatchSink {
   }
 
   listStarted(reason: ListReason, detail?: string): void {
-    const isRepeated = this.#listing === "first" && this.#index.size > 0
-    if (isRepeated) this.#owed ??= repeatedFirstList
-    this.#listing = reason
-    this.#listDetail = detail
-    this.#frames.listBegins(this.#reasonOfList())
+    this.#list.started(reason, detail, this.#index.size > 0)
+    this.#frames.listBegins(this.#list.reason)
     this.#index.beginList()
     this.#pods?.listStarted()
   }
 
   listCompleted(version: string): void {
-    const reason = this.#reasonOfList()
+    const { reason } = this.#list
     for (const object of [...this.#index.missing()]) this.#vanish(object, parseResourceVersion(version) ?? version)
     this.#pods?.listCompleted()
     if (reason !== "first") this.#recordGap(reason, version)
     this.#recordInterruption(reason, version)
-    this.#listing = undefined
-    this.#owed = undefined
+    this.#list.completed()
     this.#noteSelection()
     this.#frames.reach(version)
     this.#frames.flush()
@@ -226,12 +213,12 @@ export class RecordingSink implements WatchSink {
 
   progressed(version: string): void {
     this.#reach(version)
-    if (this.#listing === undefined) this.#frames.progress()
+    if (!this.#list.isUnderWay) this.#frames.progress()
   }
 
   epochStarted(detail: string): void {
     this.#frames.beginEpoch()
-    this.#epochDetail = detail
+    this.#list.epochStarted(detail)
   }
 
   clusterIdentified(uid: string): void {
@@ -260,22 +247,9 @@ export class RecordingSink implements WatchSink {
     this.#frames.close()
   }
 
-  /**
-   * A first list in a later epoch is the one that an earlier life owed to a restored cluster when it ended: the store gave up
-   * the old history's version with its first frame of the new one.
-   */
-  #reasonOfList(): ListReason | GapReason {
-    const reason = this.#listing ?? "expired"
-    if (reason !== "first") return reason
-    if (this.#owed !== undefined) return this.#owed.reason
-    if (this.#frames.epoch === 0 || this.#frames.completeVersion !== "") return reason
-    this.#epochDetail ||= "the recorder ended before the list that a restored cluster called for was complete"
-    return "cluster-restored"
-  }
-
-  /** During a list nothing is complete; a crash then resumes or lists from where it was complete before. */
+  /** During a list nothing is complete; after a crash the next life lists. */
   #reach(version: ResourceVersion | string): void {
-    if (this.#listing === undefined) this.#frames.reach(version)
+    if (!this.#list.isUnderWay) this.#frames.reach(version)
   }
 
   #isLeftOut(bytes: Buffer, scanned: ScannedObject): boolean {
@@ -347,12 +321,6 @@ export class RecordingSink implements WatchSink {
     this.#selection = undefined
   }
 
-  #detailOf(reason: GapReason): string {
-    if (this.#listDetail !== undefined) return this.#listDetail
-    if (this.#owed !== undefined) return this.#owed.detail
-    return reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]
-  }
-
   #recordGap(reason: GapReason, toVersion: string): void {
     this.statistics.gaps++
     this.#frames.gap({
@@ -362,12 +330,12 @@ export class RecordingSink implements WatchSink {
       // Also after the clock was set back.
       toTime: Math.max(this.#frames.now(), this.#frames.completeTime),
       reason,
-      detail: this.#detailOf(reason),
+      detail: this.#list.detailOf(reason),
     })
   }
 
   /** Pods were listed although the recording knew how to resume: what happened in between is not in it. */
-  #recordInterruption(reason: ListReason | GapReason, toVersion: string): void {
+  #recordInterruption(reason: "first" | GapReason, toVersion: string): void {
     for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
       // A list made for another reason has left a gap of the kind itself.
       if (fromVersion === toVersion || (reason !== "first" && gvk === this.#kind.gvk)) continue

@@ -55,7 +55,7 @@ describe("an exec plugin", () => {
     const cluster = {
       "certificate-authority-data": Buffer.from(authority).toString("base64"),
       "tls-server-name": "api.internal",
-      "proxy-url": "http://proxy:1",
+      "proxy-url": "http://gateway.internal:3128",
       extensions: [{ name: "client.authentication.k8s.io/exec", extension: { audience: "me", level: 3 } }],
     }
     const path = workspace.write("config", kubeconfig(user({ provideClusterInfo: true }), cluster))
@@ -69,7 +69,7 @@ describe("an exec plugin", () => {
           server: "https://127.0.0.1:6443",
           "tls-server-name": "api.internal",
           "certificate-authority-data": Buffer.from(authority).toString("base64"),
-          "proxy-url": "http://proxy:1",
+          "proxy-url": "http://gateway.internal:3128",
           config: { audience: "me", level: 3 },
         },
       },
