@@ -12,16 +12,15 @@
  */
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import { decodeColumns, type Gap, MalformedFrameError, splitObservations } from "../observations.ts"
 import { podLivesKind } from "../pod-lives-kind.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
-import { BLOCK_BYTES, type PackedBlock } from "./block.ts"
-import { BlockRows, restoreOpenBlock } from "./block-rows.ts"
+import { BLOCK_BYTES } from "./block.ts"
+import { restoreOpenBlock } from "./block-rows.ts"
 import { BlockSource } from "./block-source.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoint.ts"
 import { type DirectoryLock, type LockHolder, lockDirectory } from "./directory-lock.ts"
-import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
 import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
 import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
 import { LogSync } from "./log-sync.ts"
@@ -29,6 +28,7 @@ import { Metadata } from "./metadata.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import { OpenBlock } from "./open-block.ts"
 import { ownerEdgeWriter, type StoredOwnerEdge } from "./owner-edges.ts"
+import { PendingRows } from "./pending-rows.ts"
 import { type LivingPod, PodTable } from "./pod-table.ts"
 import { PendingEdges } from "./recorded-edges.ts"
 import { type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
@@ -78,21 +78,6 @@ export interface CommitResult {
   readonly owners: ReadonlyArray<StoredOwnerEdge>
 }
 
-interface SealedBlock {
-  readonly block: PackedBlock
-  /** Whether parts of it stand on disk already. */
-  readonly hasParts: boolean
-}
-
-interface PendingObject {
-  readonly kind: number
-  readonly number: number
-  readonly uid: string
-  readonly namespace: string
-  readonly name: string
-  readonly firstSequence: number
-}
-
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
 export class ArchiveWriter {
   readonly directory: string
@@ -104,19 +89,14 @@ export class ArchiveWriter {
   readonly #isSynchronous: boolean
   readonly #senders: SenderLedger
   readonly #kinds: KindTable
-  readonly #rows: BlockRows
+  readonly #rows: PendingRows
   readonly #source: BlockSource
   readonly #history: StateHistory
   readonly #checkpoints: Checkpoints
-  readonly #insertObject: StatementSync
-  readonly #insertGap: (placed: PlacedGap) => void
   readonly #pods: PodTable
   readonly #insertEdge: (edge: StoredOwnerEdge) => void
   readonly #edges = new PendingEdges()
   readonly #open: OpenBlock
-  #sealed: Array<SealedBlock> = []
-  #objects: Array<PendingObject> = []
-  #gaps: Array<PlacedGap> = []
   #nextSequence: number
   #cut: number
   #pendingBytes = 0
@@ -153,15 +133,12 @@ export class ArchiveWriter {
     this.metadata = new Metadata(database, directory)
     this.#senders = new SenderLedger(database)
     this.#kinds = new KindTable(database)
-    this.#rows = new BlockRows(database)
+    this.#rows = new PendingRows(database)
     this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
     this.#history = new StateHistory(database, this.#source, directory)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
     this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
-    this.#insertObject = database.prepare(`
-      INSERT OR IGNORE INTO object (kind, number, uid, namespace, name, first_sequence) VALUES (?, ?, ?, ?, ?, ?)`)
-    this.#insertGap = gapWriter(database)
     this.#pods = new PodTable(database)
     this.#insertEdge = ownerEdgeWriter(database)
     this.#cut = lastSequenceOf(database)
@@ -179,7 +156,7 @@ export class ArchiveWriter {
    * twice, once as a part and once in the block.
    */
   get hasSealedBlock(): boolean {
-    return this.#sealed.length > 0
+    return this.#rows.sealedBlocks > 0
   }
 
   /** Bytes of frames taken since the last commit. */
@@ -226,7 +203,7 @@ export class ArchiveWriter {
     for (let index = 0; index < events.newObjectCount; index++) {
       const object = events.newObject(index)
       const { number, uid, namespace, name } = object
-      this.#objects.push({ kind, number, uid, namespace, name, firstSequence })
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence })
       this.#edges.object(events.gvk, object, lastTime)
     }
     for (let index = 0; index < events.gapCount; index++) {
@@ -259,7 +236,11 @@ export class ArchiveWriter {
   hasGap(gvk: string, gap: Gap): boolean {
     const kind = this.#kinds.get(gvk)?.id
     if (kind === undefined) return false
-    return this.#gaps.some((placed) => placed.kind === kind && isSameGap(placed.gap, gap)) || this.#storesGap(kind, gap)
+    try {
+      return this.#rows.hasGap(kind, gap)
+    } catch (error) {
+      throw toArchiveError(this.directory, "looking for a gap", error)
+    }
   }
 
   /**
@@ -292,34 +273,23 @@ export class ArchiveWriter {
     if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
     const part = this.#open.hasPending ? this.#open.packPending() : undefined
     let countCheckpoints: (() => void) | undefined
-    if (this.#pendingBytes > 0 || this.#gaps.length > 0 || this.#sealed.length > 0) {
+    if (this.#pendingBytes > 0 || this.#rows.hasGaps || this.hasSealedBlock) {
       this.#transaction("commit", () => {
-        for (const { block, hasParts } of this.#sealed) {
-          if (hasParts) this.#rows.deletePartsOf(block.summary)
-          this.#rows.insertSealed(block)
-        }
-        if (part !== undefined) this.#rows.insertPart(part)
-        for (const { kind, number, uid, namespace, name, firstSequence } of this.#objects) {
-          this.#insertObject.run(kind, number, uid, namespace, name, firstSequence)
-        }
-        for (const gap of this.#gaps) this.#insertGap(gap)
+        this.#rows.save(part)
         this.#pods.save()
         this.#edges.save(this.#insertEdge)
         this.#kinds.save()
         this.#senders.save()
-        const summaries = this.#sealed.map(({ block }) => block.summary)
-        countCheckpoints = this.#checkpoints.save(summaries, (id) => this.#kinds.byId(id))
+        countCheckpoints = this.#checkpoints.save(this.#rows.summaries, (id) => this.#kinds.byId(id))
       })
     }
     countCheckpoints?.()
-    const blocks = this.#sealed.length
+    const blocks = this.#rows.sealedBlocks
     this.#open.markDurable()
     this.#kinds.markSaved()
     this.#pods.markSaved()
     const owners = this.#edges.takeRecorded()
-    this.#sealed = []
-    this.#objects = []
-    this.#gaps = []
+    this.#rows.clear()
     this.#pendingBytes = 0
     this.#cut = this.#nextSequence - 1
     return { acknowledgements: this.#senders.takeAcknowledgements(), events, bytes, blocks, cut: this.#cut, owners }
@@ -411,20 +381,12 @@ export class ArchiveWriter {
   }
 
   #seal(): void {
-    this.#sealed.push({ block: this.#open.packWhole(), hasParts: this.#open.hasDurable })
+    this.#rows.seal(this.#open.packWhole(), this.#open.hasDurable)
     this.#open.clear()
   }
 
   #placeGap(kind: number, gap: Gap): void {
-    this.#gaps.push({ sequence: this.#nextSequence++, kind, gap })
-  }
-
-  #storesGap(kind: number, gap: Gap): boolean {
-    try {
-      return hasGapRow(this.#database, kind, gap)
-    } catch (error) {
-      throw toArchiveError(this.directory, "looking for a gap", error)
-    }
+    this.#rows.gap({ sequence: this.#nextSequence++, kind, gap })
   }
 
   #refuseUncommitted(gvk: string): void {
@@ -444,13 +406,6 @@ export class ArchiveWriter {
     }
   }
 }
-
-const isSameGap = (one: Gap, other: Gap): boolean =>
-  one.fromVersion === other.fromVersion &&
-  one.toVersion === other.toVersion &&
-  one.fromTime === other.fromTime &&
-  one.toTime === other.toTime &&
-  one.reason === other.reason
 
 /** The database's files must not vanish with their directory entry in a power loss. */
 const syncDirectory = (directory: string): void => {
