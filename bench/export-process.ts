@@ -50,7 +50,7 @@ const exporter = system.spawn({
   incarnation: () => 1,
   restart: defaultRestartPolicy,
 })
-const service = new ExportService(system, exporter, systemClock)
+const service = new ExportService(system, () => exporter, systemClock)
 await Effect.runPromise(exporter.running())
 
 const exportOnce = async (): Promise<ExportCost> => {

@@ -3,6 +3,7 @@
  * package.json exports; and puts the data that modules of src/sandbox read at runtime beside them.
  *
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
+ *   src/cli/NAME.ts             dist/reel-NAME.js             one per command that src/cli/reel.ts loads
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
  *   test/runtime/workers/NAME.ts  dist/test-workers/NAME.js   actors that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
@@ -27,6 +28,9 @@ import type { OutputOptions } from "rolldown"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 const external: readonly string[] = ["piscina"]
+
+/** What src/cli/reel.ts loads when it is called: a recorder would hold the sandbox's code in memory for nothing, 10 MB. */
+const commandImport = /\bimport\("\.\/(?<name>[a-z0-9-]+)\.ts"\)/g
 
 /** One bundle to make. */
 interface Target {
@@ -131,11 +135,17 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     exports?: { [path: string]: { default: string } }
     dependencies?: { [name: string]: string }
+    peerDependencies?: { [name: string]: string }
   }
   const targets: Target[] = []
   const absent: string[] = []
-  if ((await sourcesIn(root, "src/cli")).includes("main"))
-    targets.push({ name: "cli", entry: "src/cli/main.ts", external })
+  const optional = [...external, ...Object.keys(manifest.peerDependencies ?? {})]
+  if ((await sourcesIn(root, "src/cli")).includes("main")) {
+    targets.push({ name: "cli", entry: "src/cli/main.ts", external: optional })
+    const reel = await readFile(join(root, "src/cli/reel.ts"), "utf8").catch(absentAs(""))
+    for (const { groups } of reel.matchAll(commandImport))
+      targets.push({ name: `reel-${groups?.name}`, entry: `src/cli/${groups?.name}.ts`, external: optional })
+  }
   for (const name of await sourcesIn(root, "src/actors/entries"))
     targets.push({ name: `workers/${name}`, entry: `src/actors/entries/${name}.ts`, external })
   for (const name of await sourcesIn(root, "test/runtime/workers"))
@@ -169,6 +179,15 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     input: join(root, target.entry),
     platform: "node",
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
+    plugins: [
+      {
+        name: "commands in bundles of their own",
+        resolveId: (source, importer, { kind }) =>
+          kind === "dynamic-import" && importer?.endsWith(join("src", "cli", "reel.ts"))
+            ? { id: `./reel-${source.slice(2, -3)}.js`, external: true }
+            : undefined,
+      },
+    ],
     onLog: (_level, log) => {
       // Rolldown leaves what it cannot find as an import and only warns.
       if (log.code === "UNRESOLVED_IMPORT") unresolved.push(log.message)
@@ -205,7 +224,7 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
  */
 const minification = (target: Target): NonNullable<OutputOptions["minify"]> => {
   if (target.name.startsWith("lib/")) return false
-  return target.name === "cli" ? { compress: false, mangle: false, codegen: true } : true
+  return target.entry.startsWith("src/cli/") ? { compress: false, mangle: false, codegen: true } : true
 }
 
 /** Writes beside the file and renames, because a worker may be loading it. */
@@ -230,10 +249,10 @@ const copyData = async (root: string, folder: string, target: string): Promise<v
   for (const name of strangers) await rm(join(target, name), { force: true })
 }
 
-/** A worker whose source is gone must not go on being found. */
+/** A worker or command whose source is gone must not go on being found. */
 const removeStrangers = async (dist: string, targets: readonly Target[]): Promise<void> => {
   const known = new Set(targets.map(({ name }) => join(dist, `${name}.js`)))
-  for (const folder of ["workers", "test-workers", "lib"]) {
+  for (const folder of [".", "workers", "test-workers", "lib"]) {
     const entries = await readdir(join(dist, folder)).catch(absentAs<string[]>([]))
     const outputs = entries.filter((name) => name.endsWith(".js")).map((name) => join(dist, folder, name))
     for (const output of outputs.filter((name) => !known.has(name))) {

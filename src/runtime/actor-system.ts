@@ -99,6 +99,11 @@ export class ActorSystem {
     this.#connect(link)
   }
 
+  /** Whether it was told to stop: nothing can be spawned any more. */
+  get isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
   /** State and metrics of every actor, in order of spawning. */
   async status(): Promise<ReadonlyArray<ActorStatus>> {
     return Promise.all(

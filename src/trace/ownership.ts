@@ -22,14 +22,15 @@ export interface Ancestor extends OwnerReference {
 }
 
 export interface OwnershipOptions {
-  /** What is known of the object with a UID; `undefined` if nothing is. */
-  readonly ownersOf: (uid: string) => KnownOwners | undefined
+  /** What is known of the object that somebody names as an owner; `undefined` if nothing is. */
+  readonly ownersOf: (owner: OwnerReference) => KnownOwners | undefined
   /** Kinds all of whose objects are recorded: one of them of which nothing is known has no owners. */
   readonly recordedKinds: ReadonlySet<string>
 }
 
 /** `apps/v1.ReplicaSet`. */
-export const gvkOfReference = ({ apiVersion, kind }: OwnerReference): string => `${apiVersion}.${kind}`
+export const gvkOfReference = ({ apiVersion, kind }: Pick<OwnerReference, "apiVersion" | "kind">): string =>
+  `${apiVersion}.${kind}`
 
 export class Ownership {
   readonly #options: OwnershipOptions
@@ -61,16 +62,16 @@ export class Ownership {
   }
 
   /** Whether one of the owners above is in a set. The set must be the same in every call: verdicts are kept. */
-  isBelow(references: ReadonlyArray<OwnerReference>, isMember: (uid: string) => boolean): boolean {
+  isBelow(references: ReadonlyArray<OwnerReference>, isMember: (owner: OwnerReference) => boolean): boolean {
     return references.some((reference) => this.#isBelow(reference, isMember))
   }
 
-  #isBelow(reference: OwnerReference, isMember: (uid: string) => boolean): boolean {
+  #isBelow(reference: OwnerReference, isMember: (owner: OwnerReference) => boolean): boolean {
     const known = this.#verdicts.get(reference.uid)
     if (known !== undefined) return known
     let verdict = false
-    for (const { uid } of this.ancestors([reference])) {
-      verdict = isMember(uid) || (this.#verdicts.get(uid) ?? false)
+    for (const ancestor of this.ancestors([reference])) {
+      verdict = isMember(ancestor) || (this.#verdicts.get(ancestor.uid) ?? false)
       if (verdict) break
     }
     this.#verdicts.set(reference.uid, verdict)
@@ -78,7 +79,7 @@ export class Ownership {
   }
 
   #referencesOf(reference: OwnerReference): ReadonlyArray<OwnerReference> {
-    const known = this.#options.ownersOf(reference.uid)
+    const known = this.#options.ownersOf(reference)
     if (known !== undefined && known.source !== "gone") return known.ownerReferences
     const gvk = gvkOfReference(reference)
     if (!this.#options.recordedKinds.has(gvk)) this.#unknown.set(reference.uid, { ...reference, gvk })

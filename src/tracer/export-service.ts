@@ -11,7 +11,7 @@ import {
   type ExporterConfig,
   type ExporterControl,
   type ExportJob,
-  type ExportRefused,
+  ExportRefused,
   exportWindowBytes,
 } from "../actors/exporter/definition.ts"
 import { exporterName, exportMailbox } from "../actors/names.ts"
@@ -47,13 +47,19 @@ export interface RunningExport {
 
 const readerDefinition: ActorDefinition<null, Record<never, never>, never> = { role: "export-reader", control: {} }
 
+type Exporter = Supervisor<ExporterConfig, ExporterControl, never>
+
 export class ExportService {
-  readonly #exporter: Pick<Supervisor<ExporterConfig, ExporterControl, never>, "call" | "running">
+  readonly #system: ActorSystem
+  readonly #spawnExporter: () => Exporter
+  #exporter: Exporter | undefined
   readonly #readings = new Map<number, Reading>()
   #nextId = 1
 
-  constructor(system: ActorSystem, exporter: Supervisor<ExporterConfig, ExporterControl, never>, clock: Clock) {
-    this.#exporter = exporter
+  /** `spawnExporter` is called with the first export: a thread that few recorders need for long costs 12 MB. */
+  constructor(system: ActorSystem, spawnExporter: () => Exporter, clock: Clock) {
+    this.#system = system
+    this.#spawnExporter = spawnExporter
     const reader = system.spawn({
       definition: readerDefinition,
       name: "export reader",
@@ -82,19 +88,29 @@ export class ExportService {
 
   /** Starts an export. */
   start(job: Omit<ExportJob, "export">, reader: ExportReader): Effect.Effect<RunningExport, ExportRefused | CallError> {
+    if (this.#system.isStopping) {
+      return Effect.fail(new ExportRefused({ fault: "busy", message: "the recorder is stopping" }))
+    }
+    const exporter = this.exporter()
     const id = this.#nextId++
     this.#readings.set(id, { reader, taken: 0, settled: Promise.resolve() })
     const cancel = (): void => this.#cancel(id)
     // An exporter that was just restarted is worth a moment's wait.
-    const running = this.#exporter
+    const running = exporter
       .running()
       .pipe(Effect.timeoutOrElse({ duration: exporterStartMs, orElse: () => Effect.void }))
     return running.pipe(
-      Effect.andThen(this.#exporter.call("start", { ...job, export: id })),
+      Effect.andThen(exporter.call("start", { ...job, export: id })),
       // After a missed deadline the exporter may yet begin what nobody would read.
       Effect.tapError(() => Effect.sync(cancel)),
       Effect.map(({ gaps, leftOut }) => ({ gaps, leftOut, cancel })),
     )
+  }
+
+  /** Spawned when it is asked for. */
+  exporter(): Exporter {
+    this.#exporter ??= this.#spawnExporter()
+    return this.#exporter
   }
 
   /** The exporter's thread has ended: what it had not sent will not come. */
@@ -106,7 +122,7 @@ export class ExportService {
   }
 
   #cancel(id: number): void {
-    if (!this.#readings.delete(id)) return
+    if (!this.#readings.delete(id) || this.#exporter === undefined) return
     Effect.runFork(Effect.ignore(this.#exporter.call("cancel", id)))
   }
 
@@ -124,7 +140,7 @@ export class ExportService {
     if (chunk.last) {
       // It may have been given up meanwhile.
       if (this.#readings.delete(chunk.export)) reading.reader.end(chunk.error === "" ? undefined : chunk.error)
-    } else if (reading.taken >= tellBytes) {
+    } else if (reading.taken >= tellBytes && this.#exporter !== undefined) {
       const taken = { export: chunk.export, bytes: reading.taken }
       reading.taken = 0
       Effect.runFork(Effect.ignore(this.#exporter.call("taken", taken)))

@@ -54,7 +54,7 @@ export const orderExport = (
     const needsOwners =
       job.excludeOwned || (format === "simkube" && configuration.kinds.some((kind) => kind.trackLifecycle))
     const settled = needsOwners
-      ? yield* recording.settleOwners(request.owner_deadline_ms ?? ownerDeadlineMs)
+      ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
     const started = yield* recording.exports
       .start(job, reader)

@@ -1,7 +1,9 @@
 /**
- * The owner-resolver within a recording: spawned, linked with the store, given credentials, and asked before an export.
+ * The owner-resolver within a recording: linked with the store, spawned with the first owner that nobody records, given
+ * credentials, and asked before an export.
  *
- * It harms nobody by failing: one that keeps crashing is started again for ever, and exports then say which owners are unknown.
+ * Most recordings hold the kinds that own their objects, and never need it: its thread costs 15 MB. It harms nobody by failing:
+ * one that keeps crashing is started again for ever, and exports then say which owners are unknown.
  */
 import * as Effect from "effect/Effect"
 import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../actors/names.ts"
@@ -12,12 +14,16 @@ import {
   type Settled,
 } from "../actors/owner-resolver/definition.ts"
 import { defaultLookUpLimits } from "../actors/owner-resolver/look-up-queue.ts"
+import type { storeDefinition } from "../actors/store/definition.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorSpec, RestartPolicy } from "../runtime/supervisor.ts"
+import type { CallError } from "../runtime/errors.ts"
+import type { ActorSpec, RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
 
 type Spec = ActorSpec<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
+type Resolver = Supervisor<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
+type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "name" | "call">
 
-export interface OwnerResolution extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
+export interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
   readonly restart: RestartPolicy
   /** How to talk to the API server at the moment. */
   readonly endpoint: () => Promise<OwnerResolverConfig["endpoint"]>
@@ -31,34 +37,65 @@ export interface OwnerResolution extends Pick<Spec, "start" | "onStateChange" | 
 
 /** ms beyond its deadline after which the resolver counts as not answering. */
 const graceMs = 1000
+/** ms for the store to say whether anybody was named. */
+const storeMs = 5000
 
-export const spawnOwnerResolver = (system: ActorSystem, store: { readonly name: string }, options: OwnerResolution) => {
-  const { endpoint, directory, userAgent, recordedKinds, nextIncarnation, restart, ...spec } = options
-  const resolver = system.spawn({
-    ...spec,
-    definition: ownerResolverDefinition,
-    name: ownerResolverName,
-    config: async () => ({
-      directory,
-      endpoint: await endpoint(),
-      userAgent,
-      recordedKinds,
-      limits: defaultLookUpLimits,
-    }),
-    incarnation: () => nextIncarnation(ownerResolverName),
-    restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-  })
-  // Questions are answers back to what feeds it: when all stops, nobody waits for the ones that are left.
-  system.link(ownerQuestionsMailbox, store, resolver, "upstream")
-  system.link(ownerAnswersMailbox, resolver, store)
+export class OwnerResolution {
+  readonly #system: ActorSystem
+  readonly #store: Store
+  readonly #options: OwnerResolutionOptions
+  #resolver: Resolver | undefined
+
+  constructor(system: ActorSystem, store: Store, options: OwnerResolutionOptions) {
+    this.#system = system
+    this.#store = store
+    this.#options = options
+    // Questions are answers back to what feeds it: when all stops, nobody waits for the ones that are left.
+    system.link(ownerQuestionsMailbox, store, { name: ownerResolverName }, "upstream")
+    system.link(ownerAnswersMailbox, { name: ownerResolverName }, store)
+  }
+
+  /** `undefined` until an owner was named that is not recorded. */
+  get resolver(): Resolver | undefined {
+    return this.#resolver
+  }
+
+  /** An owner was named that is not recorded. */
+  needed(): Resolver {
+    const { endpoint, directory, userAgent, recordedKinds, nextIncarnation, restart, ...spec } = this.#options
+    this.#resolver ??= this.#system.spawn({
+      ...spec,
+      definition: ownerResolverDefinition,
+      name: ownerResolverName,
+      config: async () => ({
+        directory,
+        endpoint: await endpoint(),
+        userAgent,
+        recordedKinds,
+        limits: defaultLookUpLimits,
+      }),
+      incarnation: () => nextIncarnation(ownerResolverName),
+      restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
+    })
+    return this.#resolver
+  }
 
   /** Waits until every owner in the recording is known, or for `deadlineMs`; answers what is still unknown. Never fails. */
-  const settleOwners = (deadlineMs: number): Effect.Effect<Settled> =>
-    resolver.call("settle", { deadlineMs }, deadlineMs + graceMs).pipe(
-      Effect.catch((error) =>
+  settle(deadlineMs: number): Effect.Effect<Settled> {
+    return Effect.gen({ self: this }, function* () {
+      const isNeeded = this.#resolver !== undefined || (yield* this.#store.call("asksForOwners", undefined, storeMs))
+      if (!isNeeded) return { unknown: 0, first: [] }
+      const resolver = this.needed()
+      // The first question has only just made it start.
+      yield* resolver
+        .running()
+        .pipe(Effect.timeoutOrElse({ duration: deadlineMs + graceMs, orElse: () => Effect.void }))
+      return yield* resolver.call("settle", { deadlineMs }, deadlineMs + graceMs)
+    }).pipe(
+      Effect.catch((error: CallError) =>
         // Nobody knows how many: one stands for all, with the reason where a name would be.
         Effect.succeed({ unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: error.message }] }),
       ),
     )
-  return { resolver, settleOwners }
+  }
 }

@@ -12,6 +12,9 @@ import type { Recording } from "./recording.ts"
 /** Every state a kind can be in; each is a series, so that an alert can name it. */
 const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", "forbidden", "failing", "stopped"]
 
+/** Of a recording in which no owner was ever asked for. */
+const noOwners = { pending: 0, requests: 0, failures: 0 }
+
 /** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
 export const gatherMetrics = async (recording: Recording, nowMicros: number): Promise<ReadonlyArray<Metric>> => {
   const [actors, kinds, store, longestCommitMs, owners] = await Promise.all([
@@ -24,7 +27,9 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
     ),
     ask(recording.store.call("statistics", undefined, 1000)),
     ask(recording.store.call("takeLongestCommit", undefined, 1000)),
-    ask(recording.resolver.call("statistics", undefined, 1000)),
+    recording.owners.resolver === undefined
+      ? noOwners
+      : ask(recording.owners.resolver.call("statistics", undefined, 1000)),
   ])
   const memory = process.memoryUsage()
   const perKind = (

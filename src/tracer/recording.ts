@@ -1,6 +1,6 @@
 /**
- * Puts the actors together: one store, one exporter, one owner-resolver, a watcher per kind, perhaps one for the lives of
- * pods, and what goes between them.
+ * Puts the actors together: one store, one exporter, a watcher per kind, perhaps one for the lives of pods, an owner-resolver when
+ * one is needed, and what goes between them.
  *
  * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
  * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
@@ -24,7 +24,7 @@ import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts
 import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
-import { spawnOwnerResolver } from "./owner-resolution.ts"
+import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 import { recordStop } from "./record-stop.ts"
@@ -99,6 +99,7 @@ export const startRecording = (options: RecordingOptions) =>
     const restart = options.restart ?? defaultRestartPolicy
     const ended = yield* Deferred.make<never, RecordingEnd>()
     const { kinds, podStream } = watchedKinds(options.kinds)
+    const recordedKinds = recordedWhole(options.kinds)
     let closed: RecordingClose | undefined
     let closedEvents: number | undefined
     const writes = new PatientWrites()
@@ -124,6 +125,9 @@ export const startRecording = (options: RecordingOptions) =>
     }
     const worker = (role: WorkerRole) => workerThread(entry(role), memoryLimits[role])
 
+    // The store may tell of owners before there is anything to ask them with.
+    let areOwnersNamed = false
+    let owners: OwnerResolution | undefined
     const store = system.spawn({
       definition: storeDefinition,
       name: storeName,
@@ -137,6 +141,7 @@ export const startRecording = (options: RecordingOptions) =>
           tracksPods: gvkText === podStream,
         })),
         asksOwners: true,
+        recordedKinds,
       }),
       incarnation: counter(),
       restart,
@@ -155,6 +160,10 @@ export const startRecording = (options: RecordingOptions) =>
             return
           case "refused":
             return refused(report)
+          case "owners-named":
+            areOwnersNamed = true
+            if (!system.isStopping) owners?.needed()
+            return
           case "commit-failed":
             return storeTrouble(report.message)
           case "commit-recovered":
@@ -165,20 +174,20 @@ export const startRecording = (options: RecordingOptions) =>
     })
     yield* Effect.raceFirst(store.running(), Deferred.await(ended))
 
-    let exportService: ExportService | undefined
-    const exporter = system.spawn({
-      definition: exporterDefinition,
-      name: exporterName,
-      start: worker("exporter"),
-      config: () => ({ directory: options.directory }),
-      incarnation: counter(),
-      restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-      onStateChange: (state, reason) => {
-        onStateChange(exporterName)(state, reason)
-        if (state === "backing-off") exportService?.exporterGone(reason)
-      },
-    })
-    exportService = new ExportService(system, exporter, clock)
+    const spawnExporter = () =>
+      system.spawn({
+        definition: exporterDefinition,
+        name: exporterName,
+        start: worker("exporter"),
+        config: () => ({ directory: options.directory }),
+        incarnation: counter(),
+        restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
+        onStateChange: (state, reason) => {
+          onStateChange(exporterName)(state, reason)
+          if (state === "backing-off") exports.exporterGone(reason)
+        },
+      })
+    const exports = new ExportService(system, spawnExporter, clock)
 
     /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
@@ -192,7 +201,8 @@ export const startRecording = (options: RecordingOptions) =>
           Effect.runFork(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
         }
         for (const { watcher } of watchers) handOver(watcher.name, watcher.call("credentials", endpoint))
-        handOver(resolver.name, resolver.call("credentials", endpoint))
+        const { resolver } = resolution
+        if (resolver !== undefined) handOver(resolver.name, resolver.call("credentials", endpoint))
       },
       trouble: (trouble) => options.notify({ type: "credentials", trouble }),
     })
@@ -224,12 +234,12 @@ export const startRecording = (options: RecordingOptions) =>
         writes.put(`the gap that begins where ${gvk} was given up`, recordStop(store, stop))
       },
     })
-    const { resolver, settleOwners } = spawnOwnerResolver(system, store, {
+    const resolution = new OwnerResolution(system, store, {
       start: worker("owner-resolver"),
       endpoint: () => endpointFor(ownerResolverName),
       directory: options.directory,
       userAgent: options.userAgent,
-      recordedKinds: recordedWhole(options.kinds),
+      recordedKinds,
       nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
       restart,
       onStateChange: onStateChange(ownerResolverName),
@@ -238,9 +248,13 @@ export const startRecording = (options: RecordingOptions) =>
         else options.notify({ type: "owners", trouble: report.detail })
       },
     })
+    owners = resolution
+    if (areOwnersNamed) resolution.needed()
     /** It counts as a crash of the sender: one whose lives all send such frames is given up, and nothing else is. */
     const refused = ({ sender, incarnation, message }: Extract<StoreReport, { type: "refused" }>): void => {
-      const actor = [resolver, ...watchers.map(({ watcher }) => watcher)].find(({ name }) => name === sender)
+      const actor = [resolution.resolver, ...watchers.map(({ watcher }) => watcher)].find(
+        (each) => each?.name === sender,
+      )
       options.notify({ type: "refused", name: sender, reason: message })
       if (actor?.incarnation === incarnation) void actor.kill(`the store refused what it sent: ${message}`)
     }
@@ -251,12 +265,9 @@ export const startRecording = (options: RecordingOptions) =>
       /** The kind whose watcher follows the lives of pods; `undefined` if no kind asks for it. */
       podStream,
       store,
-      exporter,
-      resolver,
-      /** Waits for the owners that an export needs, but no longer than so many ms; answers which are unknown then. */
-      settleOwners,
+      owners: resolution,
       system,
-      exports: exportService,
+      exports,
       /** Fails when the recording cannot go on. */
       ended: Deferred.await(ended),
       /** How it ended; `undefined` until the scope is closed. */

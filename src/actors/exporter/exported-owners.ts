@@ -9,12 +9,12 @@ import type { WindowLimits } from "../../trace/archive/present-objects.ts"
 import type { JsonObject } from "../../trace/exact-json.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
 import type { OwnerReference } from "../../trace/owner-references.ts"
+import { gvkOfReference } from "../../trace/ownership.ts"
 
 /** What the recording says; an ArchiveReader. */
 export interface OwnerSource {
-  ownersOf(uid: string):
+  ownersOf(owner: OwnerReference):
     | {
-        readonly gvk: string
         readonly namespace: string
         readonly ownerReferences: ReadonlyArray<OwnerReference>
         readonly source: string
@@ -44,24 +44,25 @@ export class ExportedOwners {
     this.#options = options
   }
 
-  /** Whether the object of that UID is in the trace. @throws as the recording does */
-  has(uid: string): boolean {
-    const known = this.#verdicts.get(uid)
+  /** Whether the object that somebody names as an owner is in the trace. @throws as the recording does */
+  has(reference: OwnerReference): boolean {
+    const known = this.#verdicts.get(reference.uid)
     if (known !== undefined) return known
-    const verdict = this.#judge(uid)
-    this.#verdicts.set(uid, verdict)
+    const verdict = this.#judge(gvkOfReference(reference), reference)
+    this.#verdicts.set(reference.uid, verdict)
     return verdict
   }
 
-  #judge(uid: string): boolean {
+  #judge(gvk: string, reference: OwnerReference): boolean {
     const { kinds, filters, isLeftOut } = this.#options
-    const owner = this.#source.ownersOf(uid)
-    if (owner === undefined || owner.source !== "recorded" || !kinds.has(owner.gvk)) return false
-    if (filters.excludesNamespace(owner.namespace) || isLeftOut(owner.gvk, owner.ownerReferences)) return false
-    const sequence = this.#presentOf(owner.gvk).get(uid)
+    if (!kinds.has(gvk)) return false
+    const owner = this.#source.ownersOf(reference)
+    if (owner === undefined || owner.source !== "recorded") return false
+    if (filters.excludesNamespace(owner.namespace) || isLeftOut(gvk, owner.ownerReferences)) return false
+    const sequence = this.#presentOf(gvk).get(reference.uid)
     if (sequence === undefined) return false
     if (!filters.needsLabels) return true
-    const metadata = this.#source.metadataAt(owner.gvk, sequence)
+    const metadata = this.#source.metadataAt(gvk, sequence)
     return !filters.excludesLabels(labelsOf({ metadata: metadata ?? null }))
   }
 

@@ -6,6 +6,7 @@
  */
 import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
+import type { OwnerReference } from "../../trace/owner-references.ts"
 import { Ownership } from "../../trace/ownership.ts"
 import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
@@ -120,7 +121,7 @@ const ownersInExport = (
     (skipOwned.has(gvk) && references.length > 0) ||
     (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
   const ownership = new Ownership({
-    ownersOf: remembering((uid) => reader.ownersOf(uid)),
+    ownersOf: remembering((owner) => reader.ownersOf(owner)),
     recordedKinds: new Set(job.recordedKinds),
   })
   const exported = new ExportedOwners(reader, {
@@ -130,15 +131,16 @@ const ownersInExport = (
     isLeftOut: isLeftOutAnyway,
   })
   const isLeftOut: OwnerRule = (gvk, references) =>
-    isLeftOutAnyway(gvk, references) || (job.excludeOwned && ownership.isBelow(references, (uid) => exported.has(uid)))
+    isLeftOutAnyway(gvk, references) ||
+    (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner)))
   return { ownership, isLeftOut }
 }
 
 /** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */
-const remembering = <Value>(look: (uid: string) => Value): ((uid: string) => Value) => {
+const remembering = <Value>(look: (owner: OwnerReference) => Value): ((owner: OwnerReference) => Value) => {
   const known = new Map<string, Value>()
-  return (uid) => {
-    if (!known.has(uid)) known.set(uid, look(uid))
-    return known.get(uid) as Value
+  return (owner) => {
+    if (!known.has(owner.uid)) known.set(owner.uid, look(owner))
+    return known.get(owner.uid) as Value
   }
 }

@@ -1,6 +1,8 @@
-/** The ownership graph of a recording, read from its database while it is being written. */
+/** What a recording knows of owners, read from its database while it is being written. */
 import { openForReading } from "../../trace/archive/schema.ts"
-import type { OwnershipGraph, RecordedOwners } from "./resolver.ts"
+import { podKind } from "../../trace/pod-lives-kind.ts"
+import type { OwnerQuestion } from "../owner-messages.ts"
+import type { OwnershipGraph } from "./resolver.ts"
 
 /** Rows read at once: the walk is never one long transaction, under which the log would grow (architecture §5). */
 const pageRows = 1000
@@ -8,20 +10,42 @@ const pageRows = 1000
 /** Opens the database read-only. @throws as `openForReading` does */
 export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(): void } => {
   const database = openForReading(directory)
-  const one = database.prepare("SELECT namespace, owner_references, source FROM owner_edge WHERE uid = ?")
-  const page = database.prepare(
-    `SELECT uid, namespace, owner_references, source FROM owner_edge
-      WHERE uid > ? AND owner_references <> '' ORDER BY uid LIMIT ${pageRows}`,
+  const answer = database.prepare(
+    "SELECT namespace, owner_references, state FROM owner WHERE uid = ? AND state <> 'open'",
   )
+  const open = database.prepare(
+    `SELECT uid, gvk, namespace, name FROM owner WHERE uid > ? AND state = 'open' ORDER BY uid LIMIT ${pageRows}`,
+  )
+  const objects = database.prepare(
+    "SELECT uid, number FROM object WHERE kind = (SELECT id FROM kind WHERE gvk = ?) AND number > ? ORDER BY number",
+  )
+  const pod = database.prepare("SELECT 1 FROM pod WHERE uid = ?")
+  /** By kind, the UIDs recorded and the number of the last of them. Only owners' kinds that are recorded in part. */
+  const recorded = new Map<string, { readonly uids: Set<string>; last: number }>()
+
   return {
-    ownersOf: (uid) => {
-      const row = one.get(uid)
-      return row === undefined ? undefined : recorded(row)
+    answerOf: (uid) => {
+      const row = answer.get(uid)
+      if (row === undefined) return undefined
+      return {
+        namespace: String(row.namespace),
+        ownerReferences: String(row.owner_references),
+        found: row.state === "learnt",
+      }
     },
-    *all() {
+    isRecorded: ({ gvk, uid }) => {
+      const known = recorded.get(gvk) ?? { uids: new Set<string>(), last: 0 }
+      for (const row of objects.iterate(gvk, known.last)) {
+        known.uids.add(String(row.uid))
+        known.last = Number(row.number)
+      }
+      if (known.last > 0) recorded.set(gvk, known)
+      return known.uids.has(uid) || (gvk === podKind && pod.get(uid) !== undefined)
+    },
+    *open() {
       for (let after = ""; ; ) {
-        const rows = page.all(after)
-        for (const row of rows) yield recorded(row)
+        const rows = open.all(after)
+        for (const row of rows) yield asQuestion(row)
         const last = rows.at(-1)
         if (last === undefined || rows.length < pageRows) return
         after = String(last.uid)
@@ -31,9 +55,9 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
   }
 }
 
-const recorded = (row: Readonly<Record<string, unknown>>): RecordedOwners => ({
-  namespace: String(row.namespace),
-  ownerReferences: String(row.owner_references),
-  // The column holds what this program wrote.
-  source: String(row.source) as RecordedOwners["source"],
+const asQuestion = ({ uid, gvk, namespace, name }: Readonly<Record<string, unknown>>): OwnerQuestion => ({
+  uid: String(uid),
+  gvk: String(gvk),
+  namespace: String(namespace),
+  name: String(name),
 })

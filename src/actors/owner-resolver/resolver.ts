@@ -16,20 +16,22 @@ import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 import { Remembered } from "./remembered.ts"
 
-/** One object's owners as the recording has them. */
-export interface RecordedOwners {
+/** What was answered about an owner before. */
+export interface EarlierAnswer {
   readonly namespace: string
   /** JSON array; the empty string when it has none. */
   readonly ownerReferences: string
-  /** `recorded`: read in the object itself. `learnt`: asked for. `gone`: asked for, and there is no such object any more. */
-  readonly source: "recorded" | "learnt" | "gone"
+  readonly found: boolean
 }
 
-/** The ownership graph in the database. */
+/** What the recording knows of owners. */
 export interface OwnershipGraph {
-  ownersOf(uid: string): RecordedOwners | undefined
-  /** Of every object that has owners. */
-  all(): Iterable<RecordedOwners>
+  /** `undefined`: nobody has asked, or nothing was heard. */
+  answerOf(uid: string): EarlierAnswer | undefined
+  /** Whether the owner is an object of the recording: then it says itself who owns it. */
+  isRecorded(owner: OwnerQuestion): boolean
+  /** Owners without an answer. */
+  open(): Iterable<OwnerQuestion>
 }
 
 export interface ResolverListener {
@@ -88,23 +90,27 @@ export class OwnerResolver {
     for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
       const { uid, gvk } = next
       if (recordedKinds.has(gvk) || this.#remembered.has(uid) || this.#queue.isPending(uid)) continue
-      const known = graph.ownersOf(uid)
+      if (graph.isRecorded(next)) {
+        this.#remembered.add(uid, knownForMs)
+        continue
+      }
+      const known = graph.answerOf(uid)
       if (known === undefined) {
         if (!this.#queue.add(next)) this.#hasLeftOut = true
         continue
       }
-      if (known.source !== "recorded" && isNews) this.#queue.add(next, true)
-      if (known.source === "gone") continue
+      if (isNews) this.#queue.add(next, true)
+      if (!known.found) continue
       this.#remembered.add(uid, knownForMs)
       ahead.push(...questionsOf(known.ownerReferences, known.namespace))
     }
   }
 
-  /** Considers every owner in the database: at the start, and after questions were lost. */
+  /** Considers every owner in the database that is open: at the start, and after questions were lost. */
   rescan(): void {
     this.#hasLeftOut = false
-    for (const { ownerReferences, namespace } of this.#options.graph.all()) {
-      for (const question of questionsOf(ownerReferences, namespace)) this.#consider(question, false)
+    for (const question of this.#options.graph.open()) {
+      this.#consider(question, false)
       if (this.#hasLeftOut) return
     }
   }

@@ -47,13 +47,14 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
           const { completeThrough, completeThroughTime } = archive.kindState(gvk)
           return { resumeVersion: completeThrough, completeTime: completeThroughTime }
         }),
+      asksForOwners: () => Effect.sync(() => writer.asksForOwners),
       statistics: () => Effect.sync(() => writer.statistics()),
       takeLongestCommit: () => Effect.sync(() => writer.takeLongestCommit()),
     }
   })
 
-const openArchive = ({ directory, fsync }: StoreConfig): Effect.Effect<ArchiveWriter, unknown> =>
-  Effect.try({ try: () => ArchiveWriter.open(directory, { fsync }), catch: (cause) => cause })
+const openArchive = ({ directory, fsync, recordedKinds }: StoreConfig): Effect.Effect<ArchiveWriter, unknown> =>
+  Effect.try({ try: () => ArchiveWriter.open(directory, { fsync, recordedKinds }), catch: (cause) => cause })
 
 /** A later life had the directory before: what keeps it from there for want of room or of a disk passes, or is told until it does. */
 const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>

@@ -12,8 +12,10 @@ export interface StoreConfig {
   readonly fsync: "interval" | "always"
   /** Watchers that will be linked, by actor name, with the kind each records. */
   readonly watchers: ReadonlyArray<StoreWatcher>
-  /** Whether an owner-resolver will be linked: without one nobody is asked about owners. */
+  /** Whether an owner-resolver may be linked: without one nobody is asked about owners. */
   readonly asksOwners: boolean
+  /** Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): nobody need ask for one of them. */
+  readonly recordedKinds: ReadonlyArray<string>
 }
 
 /** A watcher that will be linked. */
@@ -34,6 +36,8 @@ export type StoreReport =
    * it; the sender has to start again, from what is recorded.
    */
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
+  /** An owner was named that is not recorded, for the first time in this life, or stands open from an earlier one. */
+  | { readonly type: "owners-named" }
   /** The recording's files were taken away: there is nothing left to go on with. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -89,6 +93,8 @@ export const storeControl = {
     success: Schema.Struct({ resumeVersion: Schema.String, completeTime: Schema.Number }),
     error: StoreUnavailable,
   },
+  /** Whether `owners-named` was reported in this life: a report may be under way when this answers. */
+  asksForOwners: { payload: Schema.Void, success: Schema.Boolean, error: Schema.Never },
   statistics: { payload: Schema.Void, success: StoreStatistics, error: Schema.Never },
   /** ms of the longest commit since the last time this was asked: for one who asks regularly, which is `/metrics`. */
   takeLongestCommit: { payload: Schema.Void, success: Schema.Number, error: Schema.Never },

@@ -1,14 +1,13 @@
 /**
- * Tells the owner-resolver which owners were met: after each commit the ownerReferences that it made durable, each owner once.
+ * Tells the owner-resolver which owners were named: after each commit those that it made durable, each owner once.
  *
  * Nothing waits for it. When the resolver does not keep up, questions are dropped, and once it does it is told to read them in the
  * database, where every one of them stands: so memory is bounded by the mailbox. Likewise when the store starts, because its
  * former life may have ended between a commit and its questions.
  */
 import type { Outbox } from "../../runtime/outbox.ts"
-import type { StoredOwnerEdge } from "../../trace/archive/owner-edges.ts"
-import { parseOwnerReferences } from "../../trace/owner-references.ts"
-import { encodeOwnerQuestions, type OwnerQuestion } from "../owner-messages.ts"
+import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
+import { encodeOwnerQuestions } from "../owner-messages.ts"
 
 /** Bytes of questions that may be under way or wait: some 4,000 of them. */
 export const questionsWindow = { windowBytes: 256 * 1024, bufferBytes: 256 * 1024 } as const
@@ -32,18 +31,10 @@ export class OwnerQuestions {
     })
   }
 
-  /** `edges`: what a commit has made durable. */
-  ask(edges: ReadonlyArray<StoredOwnerEdge>): void {
-    if (edges.length === 0 || this.#drop()) return
-    const questions = new Map<string, OwnerQuestion>()
-    for (const { ownerReferences, namespace } of edges) {
-      for (const { uid, apiVersion, kind, name } of parseOwnerReferences(ownerReferences)) {
-        questions.set(uid, { uid, gvk: `${apiVersion}.${kind}`, namespace, name })
-      }
-    }
-    const all = [...questions.values()]
-    for (let start = 0; start < all.length && !this.#drop(); start += batchQuestions) {
-      this.#outbox.send(encodeOwnerQuestions({ questions: all.slice(start, start + batchQuestions), rescan: false }))
+  /** `owners`: whom a commit has made durable. */
+  ask(owners: ReadonlyArray<NamedOwner>): void {
+    for (let start = 0; start < owners.length && !this.#drop(); start += batchQuestions) {
+      this.#outbox.send(encodeOwnerQuestions({ questions: owners.slice(start, start + batchQuestions), rescan: false }))
     }
   }
 

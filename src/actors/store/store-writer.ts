@@ -9,7 +9,8 @@ import type { ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
 import type { AppendResult, ArchiveWriter, CommitResult } from "../../trace/archive/archive-writer.ts"
-import type { StoredOwnerEdge } from "../../trace/archive/owner-edges.ts"
+import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
+import type { AnsweredOwner } from "../../trace/archive/unrecorded-owners.ts"
 import { type Gap, MalformedFrameError } from "../../trace/observations.ts"
 import { observationsMailbox, ownerAnswersMailbox, ownerQuestionsMailbox, storedStateMailbox } from "../names.ts"
 import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
@@ -41,6 +42,7 @@ export class StoreWriter {
   readonly #troubles = new Map<Write, string>()
   /** By sender, the life of which a frame was refused. */
   readonly #refusedLives = new Map<string, number>()
+  #hasAsked = false
   #stopped = false
   #isGone = false
   #events = 0
@@ -65,9 +67,7 @@ export class StoreWriter {
       attached: (sender, incarnation) => (this.commit() ? archive.lastFrame(sender, incarnation) : "later"),
       frame: (sender, { incarnation, number, payload }) =>
         this.#take(sender, incarnation, () => {
-          const now = context.clock.wallMicros()
-          const edges = readAnswers(payload).map((answer) => edgeOf(answer, now))
-          return archive.appendOwners(sender, incarnation, number, edges, payload.length)
+          return archive.appendOwners(sender, incarnation, number, readAnswers(payload), payload.length)
         }),
     })
     this.#questions = context.config.asksOwners
@@ -77,6 +77,7 @@ export class StoreWriter {
 
   start(): void {
     this.#syncLater()
+    if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#tellOfQuestions()
   }
 
   stop(): void {
@@ -137,7 +138,7 @@ export class StoreWriter {
       const inbox = this.#isWatcher(sender) ? this.#inbox : this.#answers
       inbox.acknowledge(sender, incarnation, number)
     }
-    this.#questions?.ask(result.owners)
+    this.#askFor(result.namedOwners)
     this.#events += result.events
     this.#bytes += result.bytes
     this.#commits++
@@ -147,6 +148,24 @@ export class StoreWriter {
     if (this.#stopped) return
     this.#inbox.attachDeferred()
     this.#answers.attachDeferred()
+  }
+
+  /** Whether a named owner waits for an answer, or one was asked for in this life. */
+  get asksForOwners(): boolean {
+    return this.#hasAsked
+  }
+
+  /** The first time it also says so: until then there need be no owner-resolver. */
+  #askFor(owners: ReadonlyArray<NamedOwner>): void {
+    if (owners.length === 0) return
+    this.#questions?.ask(owners)
+    this.#tellOfQuestions()
+  }
+
+  #tellOfQuestions(): void {
+    if (this.#hasAsked) return
+    this.#hasAsked = true
+    this.#context.report({ type: "owners-named" })
   }
 
   /** Durable afterwards, or it throws an ArchiveError: ask again for the very same. It will stand there once. */
@@ -252,17 +271,17 @@ export class StoreWriter {
   }
 }
 
-const readAnswers = (payload: Uint8Array): ReadonlyArray<OwnerAnswer> => {
+const readAnswers = (payload: Uint8Array): ReadonlyArray<AnsweredOwner> => {
+  let answers: ReadonlyArray<OwnerAnswer>
   try {
-    return decodeOwnerAnswers(payload)
+    answers = decodeOwnerAnswers(payload)
   } catch (cause) {
     throw new MalformedFrameError({ reason: messageOf(cause), byteLength: payload.length })
   }
-}
-
-const edgeOf = ({ uid, gvk, namespace, name, ownerReferences, found }: OwnerAnswer, time: number): StoredOwnerEdge => {
-  const references = Buffer.from(ownerReferences).toString("utf8")
-  return { uid, gvk, namespace, name, ownerReferences: references, source: found ? "learnt" : "gone", time }
+  return answers.map((answer) => ({
+    ...answer,
+    ownerReferences: Buffer.from(answer.ownerReferences).toString("utf8"),
+  }))
 }
 
 /** What the store asks of the disk: to take frames, to keep them through a power loss, to note that a watcher starts. */

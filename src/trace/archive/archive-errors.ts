@@ -89,6 +89,20 @@ export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>
   }
 }
 
+/** An earlier kubereel wrote the recording, and nobody has recorded on in it since: who only reads cannot bring it to today's format. */
+export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>()("OlderRecordingError", {
+  directory: Schema.String,
+  found: Schema.Number,
+  supported: Schema.Number,
+}) {
+  override get message(): string {
+    return (
+      `the recording in ${this.directory} has format ${this.found}, this version reads format ${this.supported}. ` +
+      "Start `reel record` with this --data-dir once: it brings the recording to that format."
+    )
+  }
+}
+
 /** No room left. Nothing of the failed commit is on disk, nothing in memory is lost: commit again when there is room. */
 export class DiskFullError extends Schema.TaggedError<DiskFullError>()("DiskFullError", {
   directory: Schema.String,
@@ -138,6 +152,7 @@ export type ArchiveError =
   | NetworkFileSystemError
   | NotARecordingError
   | NewerRecordingError
+  | OlderRecordingError
   | DiskFullError
   | ArchiveIoError
   | CorruptArchiveError

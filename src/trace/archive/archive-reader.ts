@@ -13,15 +13,16 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { GapEvent, ObjectEvent, TraceEvent } from "../event.ts"
 import type { JsonObject } from "../exact-json.ts"
 import { metadataOf } from "../managed-fields.ts"
+import type { OwnerReference } from "../owner-references.ts"
 import { toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./block-source.ts"
 import { mergeEvents, readEvent } from "./event-merge.ts"
 import { type GapSelection, readGaps } from "./gap-rows.ts"
 import { type KindEntry, type KindState, readKinds } from "./kind-table.ts"
+import { KnownOwners, type OwnerEdge } from "./known-owners.ts"
 import { LastStates } from "./last-states.ts"
 import { readMetadata } from "./metadata.ts"
 import { ObjectNames } from "./object-rows.ts"
-import { type OwnerEdge, OwnerEdges } from "./owner-edges.ts"
 import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./pod-lives.ts"
 import { presentObjects, type WindowLimits } from "./present-objects.ts"
 import { lastSequenceOf, openForReading } from "./schema.ts"
@@ -86,7 +87,7 @@ export class ArchiveReader {
   readonly #knownKinds = new Map<string, KindEntry>()
   readonly #blocks: StatementSync
   readonly #summary: StatementSync
-  readonly #owners: OwnerEdges
+  readonly #owners: KnownOwners
 
   /**
    * Opens a recording, finished or being written.
@@ -110,7 +111,7 @@ export class ArchiveReader {
     this.#names = new ObjectNames(database, directory)
     this.#history = new StateHistory(database, this.#source, directory)
     this.#lastStates = new LastStates(this.#source, this.#history)
-    this.#owners = new OwnerEdges(database, directory)
+    this.#owners = new KnownOwners(database, directory)
     this.#blocks = database.prepare(`
       SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
         length(toc) + length(data) AS stored_bytes
@@ -231,9 +232,9 @@ export class ArchiveReader {
     return readPodLives(this.#database, this.directory, selection)
   }
 
-  /** What is known now of the owners of the object with that UID, recorded or not; `undefined` if nothing is. */
-  ownersOf(uid: string): OwnerEdge | undefined {
-    return this.#owners.ownersOf(uid)
+  /** What is known now of the owners of an object that somebody names as an owner, recorded or not; `undefined` if nothing is. */
+  ownersOf(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+    return this.#owners.of(owner)
   }
 
   /** Which objects of a kind a window holds: by UID, the sequence number of the last event that carries its bytes. */

@@ -13,7 +13,7 @@
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { decodeColumns, type Gap, MalformedFrameError, splitObservations } from "../observations.ts"
+import { decodeColumns, type Gap, MalformedFrameError, type PodLife, splitObservations } from "../observations.ts"
 import { podLivesKind } from "../pod-lives-kind.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./block.ts"
@@ -27,13 +27,13 @@ import { LogSync } from "./log-sync.ts"
 import { Metadata } from "./metadata.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import { OpenBlock } from "./open-block.ts"
-import { ownerEdgeWriter, type StoredOwnerEdge } from "./owner-edges.ts"
+import { type NamedOwner, OwnerSets } from "./owner-sets.ts"
 import { PendingRows } from "./pending-rows.ts"
 import { type LivingPod, PodTable } from "./pod-table.ts"
-import { PendingEdges } from "./recorded-edges.ts"
 import { type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
 import { type Acknowledgement, SenderLedger } from "./sender-ledger.ts"
 import { StateHistory } from "./state-history.ts"
+import { type AnsweredOwner, UnrecordedOwners } from "./unrecorded-owners.ts"
 
 /** How a recording is opened for writing. Every default suits `reel record`. */
 export interface ArchiveWriterOptions {
@@ -49,6 +49,8 @@ export interface ArchiveWriterOptions {
   readonly fileSystemTypeOf?: FileSystemTypeOf
   /** When blocks are sealed and checkpoints written; smaller ones make small tests meet many of them. */
   readonly limits?: Partial<ArchiveLimits>
+  /** Kinds all of whose objects are recorded, whose owners need no question therefore. Default: none. */
+  readonly recordedKinds?: ReadonlyArray<string>
 }
 
 /** Sizes that shape a recording; readers need not know them. */
@@ -74,8 +76,8 @@ export interface CommitResult {
   readonly blocks: number
   /** Sequence number of the last durable event. */
   readonly cut: number
-  /** Owners of objects and pods that were read in their own objects and made durable. */
-  readonly owners: ReadonlyArray<StoredOwnerEdge>
+  /** Owners that objects and pods among it name and that are of no kind recorded whole. */
+  readonly namedOwners: ReadonlyArray<NamedOwner>
 }
 
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
@@ -94,8 +96,8 @@ export class ArchiveWriter {
   readonly #history: StateHistory
   readonly #checkpoints: Checkpoints
   readonly #pods: PodTable
-  readonly #insertEdge: (edge: StoredOwnerEdge) => void
-  readonly #edges = new PendingEdges()
+  readonly #ownerSets: OwnerSets
+  readonly #owners: UnrecordedOwners
   readonly #open: OpenBlock
   #nextSequence: number
   #cut: number
@@ -140,7 +142,8 @@ export class ArchiveWriter {
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
     this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
     this.#pods = new PodTable(database)
-    this.#insertEdge = ownerEdgeWriter(database)
+    this.#ownerSets = new OwnerSets(database, new Set(options.recordedKinds))
+    this.#owners = new UnrecordedOwners(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
     restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
@@ -203,8 +206,9 @@ export class ArchiveWriter {
     for (let index = 0; index < events.newObjectCount; index++) {
       const object = events.newObject(index)
       const { number, uid, namespace, name } = object
-      this.#rows.object({ kind, number, uid, namespace, name, firstSequence })
-      this.#edges.object(events.gvk, object, lastTime)
+      const owners = this.#ownerSets.of(namespace, object.ownerReferences)
+      this.#owners.named(owners.unrecorded)
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id })
     }
     for (let index = 0; index < events.gapCount; index++) {
       const gap = events.gap(index)
@@ -214,7 +218,7 @@ export class ArchiveWriter {
     for (let index = 0; index < events.podLifeCount; index++) {
       const life = events.podLife(index)
       this.#pods.add(this.#nextSequence++, life)
-      this.#edges.pod(life)
+      this.#owners.named(this.#ownersOfPod(life))
       lastKnownTime = Math.max(lastKnownTime, life.time)
     }
     this.#kinds.advance(events, lastKnownTime, this.metadata.get("clusterUid") ?? "", this.#now())
@@ -251,15 +255,22 @@ export class ArchiveWriter {
     sender: string,
     incarnation: number,
     number: number,
-    edges: ReadonlyArray<StoredOwnerEdge>,
+    answers: ReadonlyArray<AnsweredOwner>,
     byteLength: number,
   ): AppendResult {
     const admission = this.#senders.admit(sender, incarnation, number)
     if (admission !== "new") return admission
-    for (const edge of edges) this.#edges.answered(edge)
+    for (const answer of answers) {
+      this.#owners.answered(answer, this.#ownerSets.unrecorded(answer.namespace, answer.ownerReferences))
+    }
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += byteLength
     return "appended"
+  }
+
+  /** Whether an owner that is named and not recorded waits for an answer, as of the last commit. */
+  get hasOpenOwners(): boolean {
+    return this.#owners.hasOpen
   }
 
   /**
@@ -277,7 +288,8 @@ export class ArchiveWriter {
       this.#transaction("commit", () => {
         this.#rows.save(part)
         this.#pods.save()
-        this.#edges.save(this.#insertEdge)
+        this.#ownerSets.save()
+        this.#owners.save()
         this.#kinds.save()
         this.#senders.save()
         countCheckpoints = this.#checkpoints.save(this.#rows.summaries, (id) => this.#kinds.byId(id))
@@ -288,11 +300,19 @@ export class ArchiveWriter {
     this.#open.markDurable()
     this.#kinds.markSaved()
     this.#pods.markSaved()
-    const owners = this.#edges.takeRecorded()
+    this.#ownerSets.markSaved()
+    const namedOwners = this.#owners.takeNamed()
     this.#rows.clear()
     this.#pendingBytes = 0
     this.#cut = this.#nextSequence - 1
-    return { acknowledgements: this.#senders.takeAcknowledgements(), events, bytes, blocks, cut: this.#cut, owners }
+    return {
+      acknowledgements: this.#senders.takeAcknowledgements(),
+      events,
+      bytes,
+      blocks,
+      cut: this.#cut,
+      namedOwners,
+    }
   }
 
   /**
@@ -383,6 +403,11 @@ export class ArchiveWriter {
   #seal(): void {
     this.#rows.seal(this.#open.packWhole(), this.#open.hasDurable)
     this.#open.clear()
+  }
+
+  /** Pods of a recorded kind may be named twice, in their event and in their life; the second time changes nothing. */
+  #ownersOfPod({ identity, ownerReferences }: PodLife): ReadonlyArray<NamedOwner> {
+    return identity === undefined ? [] : this.#ownerSets.of(identity.namespace, ownerReferences).unrecorded
   }
 
   #placeGap(kind: number, gap: Gap): void {

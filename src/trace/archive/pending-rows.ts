@@ -15,7 +15,7 @@ interface SealedBlock {
   readonly hasParts: boolean
 }
 
-/** An object that was met for the first time. */
+/** An object that was met for the first time, or whose owners changed. */
 interface PendingObject {
   readonly kind: number
   readonly number: number
@@ -23,6 +23,8 @@ interface PendingObject {
   readonly namespace: string
   readonly name: string
   readonly firstSequence: number
+  /** An owner set, 0 for none. */
+  readonly owners: number
 }
 
 export class PendingRows {
@@ -38,7 +40,8 @@ export class PendingRows {
     this.#database = database
     this.#blocks = new BlockRows(database)
     this.#insertObject = database.prepare(`
-      INSERT OR IGNORE INTO object (kind, number, uid, namespace, name, first_sequence) VALUES (?, ?, ?, ?, ?, ?)`)
+      INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`)
     this.#insertGap = gapWriter(database)
   }
 
@@ -80,8 +83,8 @@ export class PendingRows {
       this.#blocks.insertSealed(block)
     }
     if (part !== undefined) this.#blocks.insertPart(part)
-    for (const { kind, number, uid, namespace, name, firstSequence } of this.#objects) {
-      this.#insertObject.run(kind, number, uid, namespace, name, firstSequence)
+    for (const { kind, number, uid, namespace, name, firstSequence, owners } of this.#objects) {
+      this.#insertObject.run(kind, number, uid, namespace, name, firstSequence, owners)
     }
     for (const gap of this.#gaps) this.#insertGap(gap)
   }

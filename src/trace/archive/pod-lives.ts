@@ -8,7 +8,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type OwnerReference, parseOwnerReferences } from "../owner-references.ts"
 import { toArchiveError } from "./archive-errors.ts"
-import { hasTable } from "./schema.ts"
 
 /** One pod's life as far as a cut knows it. Start and end are whole seconds since the Unix epoch. */
 export interface RecordedPodLife {
@@ -52,7 +51,6 @@ export function* readPodLives(
       throw toArchiveError(directory, "read", error)
     }
   }
-  if (!reading(() => hasTable(database, "pod"))) return
   // A UID has a second number only when a restored cluster brought a dead pod back: then the later life is the one.
   const page: StatementSync = reading(() =>
     database.prepare(`

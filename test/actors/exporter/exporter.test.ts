@@ -84,7 +84,7 @@ const start = async () => {
     incarnation: () => 1,
     restart: defaultRestartPolicy,
   })
-  const service = new ExportService(system, exporter, systemClock)
+  const service = new ExportService(system, () => exporter, systemClock)
   await Effect.runPromise(exporter.running())
   return {
     begin: (job: Omit<ExportJob, "export">, reader: ExportReader): Promise<RunningExport> =>

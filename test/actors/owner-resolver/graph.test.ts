@@ -1,54 +1,64 @@
-/** The ownership graph as the owner-resolver reads it beside the store that writes it. */
+/** What a recording knows of owners, as the owner-resolver reads it beside the store that writes it. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { openOwnershipGraph } from "../../../src/actors/owner-resolver/graph.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import type { OwnerEdgeSource, StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
+import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
+import { ObservationsBuilder } from "../../../src/trace/observations.ts"
+import { podKind } from "../../../src/trace/pod-lives-kind.ts"
 
 const referencing = (uid: string): string =>
   JSON.stringify([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: uid, uid }])
-const edge = (uid: string, ownerReferences: string, source: OwnerEdgeSource): StoredOwnerEdge => ({
+const answer = (uid: string, ownerReferences: string, found: boolean): AnsweredOwner => ({
   uid,
-  gvk: "v1.Pod",
+  gvk: "batch/v1.Job",
   namespace: "shop",
   name: uid,
   ownerReferences,
-  source,
-  time: 0,
+  found,
 })
 
-test("every object that has owners is read once, however many there are, also what was written while reading", () => {
+test("open owners are read once, however many there are, also one named while reading; answers and objects are found", () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-graph-"))
   const writer = ArchiveWriter.open(directory, { fsync: "interval" })
   const graph = openOwnershipGraph(directory)
   let frame = 0
-  const write = (...edges: ReadonlyArray<StoredOwnerEdge>): void => {
-    writer.appendOwners("owner-resolver", 1, ++frame, edges, 100)
+  const write = (...answers: ReadonlyArray<AnsweredOwner>): void => {
+    writer.appendOwners("owner-resolver", 1, ++frame, answers, 100)
     writer.commit()
   }
   try {
-    const owned = Array.from({ length: 2500 }, (_, index) => edge(`owned-${index}`, referencing(`${index}`), "learnt"))
-    const others = Array.from({ length: 2500 }, (_, index) => edge(`other-${index}`, "", "gone"))
-    write(...owned, ...others)
-    const read: Array<string> = []
-    for (const { ownerReferences } of graph.all()) {
-      // Behind all others, and nothing keeps it from being committed.
-      if (read.length === 0) write(edge("p", referencing("late"), "learnt"))
-      read.push(ownerReferences)
-    }
-    expect(read).toHaveLength(2501)
-    expect(new Set(read)).toEqual(
-      new Set([...owned.map(({ ownerReferences }) => ownerReferences), referencing("late")]),
+    write(
+      ...Array.from({ length: 2500 }, (_, index) => answer(`owned-${index}`, referencing(`above-${index}`), true)),
+      ...Array.from({ length: 2500 }, (_, index) => answer(`other-${index}`, "", false)),
     )
-    expect(graph.ownersOf("owned-7")).toEqual({
+    const read: Array<string> = []
+    for (const { uid } of graph.open()) {
+      // Behind all others, and nothing keeps it from being committed.
+      if (read.length === 0) write(answer("p", referencing("late"), true))
+      read.push(uid)
+    }
+    const expected = [...Array.from({ length: 2500 }, (_, index) => `above-${index}`), "late"]
+    expect(read.toSorted()).toEqual(expected.toSorted())
+    expect(graph.answerOf("owned-7")).toEqual({
       namespace: "shop",
-      ownerReferences: referencing("7"),
-      source: "learnt",
+      ownerReferences: referencing("above-7"),
+      found: true,
     })
-    expect(graph.ownersOf("other-7")).toEqual({ namespace: "shop", ownerReferences: "", source: "gone" })
-    expect(graph.ownersOf("nobody")).toBeUndefined()
+    expect(graph.answerOf("other-7")).toEqual({ namespace: "shop", ownerReferences: "", found: false })
+    expect([graph.answerOf("above-7"), graph.answerOf("nobody")]).toEqual([undefined, undefined])
+
+    const question = { uid: "o", gvk: podKind, namespace: "shop", name: "o" }
+    expect(graph.isRecorded(question)).toBe(false)
+    const slab = Buffer.alloc(4096)
+    const builder = new ObservationsBuilder(podKind)
+    builder.begin(slab, 0)
+    builder.addObject({ number: 1, uid: "o", namespace: "shop", name: "o" })
+    writer.append("watcher", 1, 1, slab.subarray(0, builder.finish()))
+    writer.commit()
+    expect([graph.isRecorded(question), graph.isRecorded({ ...question, uid: "p" })]).toEqual([true, false])
   } finally {
     graph.close()
     writer.close()

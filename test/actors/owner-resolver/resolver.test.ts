@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { OwnerAnswer, OwnerQuestion } from "../../../src/actors/owner-messages.ts"
 import type { LookUpOutcome } from "../../../src/actors/owner-resolver/look-up.ts"
 import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
-import { OwnerResolver, type RecordedOwners } from "../../../src/actors/owner-resolver/resolver.ts"
+import { type EarlierAnswer, OwnerResolver } from "../../../src/actors/owner-resolver/resolver.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const reference = (kind: string, uid: string, apiVersion = "apps/v1") => ({
@@ -21,29 +21,37 @@ const questionOf = (uid: string, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => (
 })
 
 interface BenchOptions {
-  /** What the database holds. */
-  readonly graph?: Readonly<Record<string, Partial<RecordedOwners>>>
+  /** What was answered before, by UID; with nothing in it, an object of the recording. */
+  readonly graph?: Readonly<Record<string, Partial<EarlierAnswer> | "recorded">>
+  /** UIDs of owners that wait for an answer in the database. */
+  readonly open?: ReadonlyArray<string>
   /** What the API server answers; nothing for what is not here. */
   readonly server?: Readonly<Record<string, LookUpOutcome>>
   readonly recordedKinds?: ReadonlyArray<string>
   readonly maximumPending?: number
 }
 
-const bench = ({ graph: stored = {}, server = {}, recordedKinds = [], maximumPending = 100 }: BenchOptions) => {
+const bench = ({
+  graph: stored = {},
+  open = [],
+  server = {},
+  recordedKinds = [],
+  maximumPending = 100,
+}: BenchOptions) => {
   const clock = new ManualClock()
-  const graph: Record<string, Partial<RecordedOwners>> = { ...stored }
+  const graph: Record<string, Partial<EarlierAnswer> | "recorded"> = { ...stored }
   const asked: Array<string> = []
   const answers: Array<OwnerAnswer> = []
-  const edge = (given: Partial<RecordedOwners>): RecordedOwners => ({
-    namespace: "shop",
-    ownerReferences: "",
-    source: "recorded",
-    ...given,
-  })
   const resolver = new OwnerResolver({
     graph: {
-      ownersOf: (uid) => (graph[uid] === undefined ? undefined : edge(graph[uid])),
-      all: () => Object.values(graph).map(edge),
+      answerOf: (uid) => {
+        const known = graph[uid]
+        return known === undefined || known === "recorded"
+          ? undefined
+          : { namespace: "shop", ownerReferences: "", found: true, ...known }
+      },
+      isRecorded: ({ uid }) => graph[uid] === "recorded",
+      open: () => open.filter((uid) => graph[uid] === undefined).map((uid) => questionOf(uid)),
     },
     ask: ({ uid }) => {
       asked.push(uid)
@@ -60,8 +68,7 @@ const bench = ({ graph: stored = {}, server = {}, recordedKinds = [], maximumPen
         answers.push(answer)
         const { uid, found: isFound, namespace } = answer
         const ownerReferences = Buffer.from(answer.ownerReferences).toString()
-        if (isFound || graph[uid] === undefined)
-          graph[uid] = { namespace, ownerReferences, source: isFound ? "learnt" : "gone" }
+        if (isFound || graph[uid] === undefined) graph[uid] = { namespace, ownerReferences, found: isFound }
       },
       failed: () => undefined,
     },
@@ -104,10 +111,13 @@ describe("the owner-resolver", () => {
 
   test("asks only for what the database lacks, also above what it has", () => {
     const { resolver, asked } = bench({
-      graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) } },
+      graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) }, app: "recorded" },
     })
+    // What was answered is asked again, for it may have been adopted since.
     resolver.consider(questionOf("rs"))
-    expect(asked).toEqual(["web"])
+    expect(asked).toEqual(["rs", "web"])
+    resolver.consider(questionOf("app"))
+    expect(asked).toEqual(["rs", "web"])
   })
 
   test("remembers that an owner is gone for a while, then asks again", async () => {
@@ -147,12 +157,11 @@ describe("the owner-resolver", () => {
 
   test("asks for nothing again when it reads the database: at a start, before an export", async () => {
     const graph = {
-      pod: { ownerReferences: referencing(reference("ReplicaSet", "rs"), reference("ReplicaSet", "lost")) },
-      rs: { ownerReferences: referencing(reference("Deployment", "web")), source: "learnt" },
-      lost: { source: "gone" },
-      web: { source: "learnt" },
+      rs: { ownerReferences: referencing(reference("Deployment", "web")) },
+      lost: { found: false },
+      web: {},
     } as const
-    const { resolver, asked, clock } = bench({ graph })
+    const { resolver, asked, clock } = bench({ graph, open: ["rs", "lost"] })
     resolver.rescan()
     clock.advance(3_600_000)
     expect(await resolver.settle(1000)).toEqual([])
@@ -160,7 +169,7 @@ describe("the owner-resolver", () => {
   })
 
   test("no export waits for an owner of which something is known", async () => {
-    const { resolver, asked } = bench({ graph: { rs: { source: "learnt" }, lost: { source: "gone" } } })
+    const { resolver, asked } = bench({ graph: { rs: {}, lost: { found: false } } })
     resolver.consider(questionOf("rs"))
     resolver.consider(questionOf("lost"))
     expect(asked).toEqual(["rs", "lost"])
@@ -182,16 +191,13 @@ describe("the owner-resolver", () => {
       },
     })
     inDatabase.resolver.consider(questionOf("a"))
-    expect(inDatabase.asked).toEqual([])
+    expect(inDatabase.asked).toEqual(["a", "b"])
   })
 
   test("finds again in the database what it had no room for", async () => {
     const uids = Array.from({ length: 10 }, (_, index) => `rs-${index}`)
-    const graph = Object.fromEntries(
-      uids.map((uid) => [`pod of ${uid}`, { ownerReferences: referencing(reference("ReplicaSet", uid)) }]),
-    )
     const { resolver, asked } = bench({
-      graph,
+      open: uids,
       server: Object.fromEntries(uids.map((uid) => [uid, found()])),
       maximumPending: 4,
     })

@@ -2,18 +2,9 @@
 import { expect, test } from "vitest"
 import { decodeOwnerQuestions } from "../../../src/actors/owner-messages.ts"
 import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
-import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
+import type { NamedOwner } from "../../../src/trace/archive/owner-sets.ts"
 
-const reference = (uid: string) => ({ apiVersion: "apps/v1", kind: "ReplicaSet", name: `rs-${uid}`, uid })
-const edge = (uid: string, ...owners: ReadonlyArray<string>): StoredOwnerEdge => ({
-  uid,
-  gvk: "v1.Pod",
-  namespace: "shop",
-  name: uid,
-  ownerReferences: owners.length === 0 ? "" : JSON.stringify(owners.map(reference)),
-  source: "recorded",
-  time: 0,
-})
+const owner = (uid: string): NamedOwner => ({ uid, gvk: "apps/v1.ReplicaSet", namespace: "shop", name: `rs-${uid}` })
 
 const asked = () => {
   const frames: Array<ReturnType<typeof decodeOwnerQuestions>> = []
@@ -31,9 +22,9 @@ const asked = () => {
   return { frames, outbox, questions, becomeWritable: () => writable?.() }
 }
 
-test("each owner of a commit is asked about once, by its UID, in the namespace of what it owns", () => {
+test("the owners that a commit names are asked about, and a commit that names none asks nothing", () => {
   const { frames, questions } = asked()
-  questions.ask([edge("a", "x", "y"), edge("b", "x"), edge("c"), { ...edge("d"), ownerReferences: "no JSON" }])
+  questions.ask([owner("x"), owner("y")])
   expect(frames).toEqual([
     {
       questions: [
@@ -44,25 +35,24 @@ test("each owner of a commit is asked about once, by its UID, in the namespace o
     },
   ])
   questions.ask([])
-  questions.ask([edge("c")])
   expect(frames).toHaveLength(1)
 })
 
 test("many are asked in several frames", () => {
   const { frames, questions } = asked()
-  questions.ask(Array.from({ length: 2500 }, (_, index) => edge(`${index}`, `owner-${index}`)))
+  questions.ask(Array.from({ length: 2500 }, (_, index) => owner(`${index}`)))
   expect(frames.map((frame) => frame.questions.length)).toEqual([1000, 1000, 500])
 })
 
 test("questions that find no room are dropped, and once there is room the database is to be read", () => {
   const { frames, outbox, questions, becomeWritable } = asked()
   outbox.isWritable = false
-  questions.ask([edge("a", "x")])
-  questions.ask([edge("b", "y")])
+  questions.ask([owner("x")])
+  questions.ask([owner("y")])
   expect(frames).toEqual([])
   outbox.isWritable = true
   becomeWritable()
-  questions.ask([edge("c", "z")])
+  questions.ask([owner("z")])
   becomeWritable()
   expect(frames).toMatchObject([
     { questions: [], rescan: true },

@@ -73,6 +73,9 @@ const resolverBody =
       return {}
     })
 
+const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
+const pod = { apiVersion: "v1", kind: "Pod" }
+
 test("every owner is asked about, and every answer is on disk, also when the store is killed meanwhile", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-owners-"))
   const system = new ActorSystem()
@@ -92,6 +95,7 @@ test("every owner is asked about, and every answer is on disk, also when the sto
         fsync: "interval" as const,
         watchers: [{ name: watcherName, gvk: "v1.Pod", tracksPods: false }],
         asksOwners: true,
+        recordedKinds: [],
       }),
       incarnation: () => ++lives,
       restart,
@@ -125,18 +129,19 @@ test("every owner is asked about, and every answer is on disk, also when the sto
     const reader = ArchiveReader.open(directory)
     const known = (): number => {
       const uids = Array.from({ length: pods }, (_, index) => `rs-${index + 1}`)
-      return uids.filter((uid) => reader.ownersOf(uid) !== undefined).length
+      return uids.filter((uid) => reader.ownersOf({ ...replicaSet, uid }) !== undefined).length
     }
     // Questions in flight die with the store: its next life says that they are to be read in the database.
     await until(() => rescans === 4)
     await until(
-      () => new Set(questions.map(({ uid }) => uid)).size === known() && reader.ownersOf(`pod-${pods}`) !== undefined,
+      () =>
+        new Set(questions.map(({ uid }) => uid)).size === known() &&
+        reader.ownersOf({ ...pod, uid: `pod-${pods}` }) !== undefined,
     )
     expect(known()).toBeGreaterThan(0)
     for (const { uid } of questions) {
       const found = !uid.endsWith("5")
-      expect(reader.ownersOf(uid)).toEqual({
-        gvk: "apps/v1.ReplicaSet",
+      expect(reader.ownersOf({ ...replicaSet, uid })).toEqual({
         namespace: "shop",
         name: uid,
         ownerReferences: found
@@ -145,7 +150,10 @@ test("every owner is asked about, and every answer is on disk, also when the sto
         source: found ? "learnt" : "gone",
       })
     }
-    expect(reader.ownersOf("pod-7")).toMatchObject({ source: "recorded", ownerReferences: [{ uid: "rs-7" }] })
+    expect(reader.ownersOf({ ...pod, uid: "pod-7" })).toMatchObject({
+      source: "recorded",
+      ownerReferences: [{ uid: "rs-7" }],
+    })
     reader.close()
   } finally {
     await system.stop()

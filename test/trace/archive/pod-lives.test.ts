@@ -4,9 +4,9 @@ import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
-import { DATABASE_FILE } from "../../../src/trace/archive/schema.ts"
+import { ArchiveWriter, type ArchiveWriterOptions } from "../../../src/trace/archive/archive-writer.ts"
+import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/trace/archive/schema.ts"
+import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
 import {
   MalformedFrameError,
   type NewObject,
@@ -59,8 +59,8 @@ const named = (pod: number, uid = `uid-${pod}`) => ({
 })
 
 /** A writer for tests of one sender. */
-const opened = (directory: string) => {
-  const writer = ArchiveWriter.open(directory)
+const opened = (directory: string, options: ArchiveWriterOptions = {}) => {
+  const writer = ArchiveWriter.open(directory, options)
   const sender = "watcher"
   const incarnation = writer.nextIncarnation(sender)
   let number = 0
@@ -286,48 +286,46 @@ describe("owners", () => {
     name: `o${number}`,
     ...more,
   })
-  const answer = (uid: string, source: "learnt" | "gone", references = ""): StoredOwnerEdge => ({
+  const answer = (uid: string, source: "learnt" | "gone", references = ""): AnsweredOwner => ({
     uid,
     gvk: "apps/v1.ReplicaSet",
     namespace: "shop",
     name: "rs",
     ownerReferences: references,
-    source,
-    time: START,
+    found: source === "learnt",
   })
-  const ownersIn = (directory: string, uid: string) => {
-    const reader = ArchiveReader.open(directory)
-    try {
-      return reader.ownersOf(uid)
-    } finally {
-      reader.close()
-    }
-  }
 
   test("of recorded objects and pods are known, and told to whoever asks further", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
-    const { owners } = archive.commit(
+    const { namedOwners } = archive.commit(
       { gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences }), object(2)] },
       { lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] },
     )
-    expect(owners.map(({ uid, gvk }) => `${uid} ${gvk}`)).toEqual([
-      "o-1 apps/v1.ReplicaSet",
-      "o-2 apps/v1.ReplicaSet",
-      "uid-1 v1.Pod",
-    ])
+    expect(namedOwners).toEqual([{ uid: "rs-uid", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs" }])
+    expect(archive.writer.hasOpenOwners).toBe(true)
     expect(ownersIn(directory, "o-1")).toEqual({
-      gvk: "apps/v1.ReplicaSet",
       namespace: "shop",
       name: "o1",
       ownerReferences: [owner],
       source: "recorded",
     })
-    expect(ownersIn(directory, "uid-1")).toMatchObject({ gvk: "v1.Pod", name: "pod-1", ownerReferences: [owner] })
+    expect(ownersIn(directory, "uid-1", "v1.Pod")).toMatchObject({ name: "pod-1", ownerReferences: [owner] })
     // Known to have none is not the same as unknown.
     expect(ownersIn(directory, "o-2")).toMatchObject({ source: "recorded", ownerReferences: [] })
-    expect(ownersIn(directory, "o-3")).toBeUndefined()
-    expect(archive.writer.commit().owners).toEqual([])
+    expect([ownersIn(directory, "o-3"), ownersIn(directory, "rs-uid")]).toEqual([undefined, undefined])
+    expect(archive.writer.commit().namedOwners).toEqual([])
+    // Whoever names it again asks again: it may have been adopted meanwhile.
+    const again = archive.commit({ gvk: "v1.Pod", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(again.namedOwners).toHaveLength(1)
+  })
+
+  test("of kinds that are recorded whole are nobody's question", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory, { recordedKinds: ["apps/v1.ReplicaSet"] })
+    const { namedOwners } = archive.commit({ gvk: podKind, objects: [object(1, { ownerReferences })] })
+    expect([namedOwners, archive.writer.hasOpenOwners]).toEqual([[], false])
+    expect(ownersIn(directory, "o-1", podKind)).toMatchObject({ ownerReferences: [owner] })
   })
 
   test("change when an object is adopted or released later", () => {
@@ -337,9 +335,9 @@ describe("owners", () => {
       { gvk: "v1.Pod", objects: [object(1)] },
       { gvk: "v1.Pod", objects: [object(1, { ownerReferences })] },
     )
-    expect(ownersIn(directory, "o-1")?.ownerReferences).toEqual([owner])
+    expect(ownersIn(directory, "o-1", podKind)?.ownerReferences).toEqual([owner])
     archive.commit({ gvk: "v1.Pod", objects: [object(1)] })
-    expect(ownersIn(directory, "o-1")).toMatchObject({ ownerReferences: [], source: "recorded" })
+    expect(ownersIn(directory, "o-1", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
   })
 
   test("that were learnt never replace recorded ones, and what is gone replaces nothing", () => {
@@ -347,16 +345,18 @@ describe("owners", () => {
     using archive = opened(directory)
     const incarnation = archive.writer.nextIncarnation("resolver")
     let number = 0
-    const answered = (...edges: ReadonlyArray<StoredOwnerEdge>) =>
-      archive.writer.appendOwners("resolver", incarnation, ++number, edges, 100)
+    const answered = (...answers: ReadonlyArray<AnsweredOwner>) =>
+      archive.writer.appendOwners("resolver", incarnation, ++number, answers, 100)
     const references = JSON.stringify([{ ...owner, uid: "deployment" }])
     archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
     expect(answered(answer("o-1", "learnt", references), answer("l", "learnt", references), answer("g", "gone"))).toBe(
       "appended",
     )
-    const { acknowledgements, owners } = archive.writer.commit()
+    const { acknowledgements, namedOwners } = archive.writer.commit()
     expect(acknowledgements).toEqual([{ sender: "resolver", incarnation, number: 1 }])
-    expect(owners).toEqual([])
+    // What stands above an answered owner is open with the same commit, and whoever asked knows of it.
+    expect(namedOwners).toEqual([])
+    expect(openIn(directory)).toEqual(["deployment", "rs-uid"])
     expect(ownersIn(directory, "o-1")).toMatchObject({ source: "recorded", ownerReferences: [owner] })
     expect(ownersIn(directory, "l")).toMatchObject({ source: "learnt", ownerReferences: [{ uid: "deployment" }] })
     expect(ownersIn(directory, "g")).toMatchObject({ source: "gone", ownerReferences: [] })
@@ -376,42 +376,82 @@ describe("owners", () => {
   })
 })
 
-describe("a recording of format 1", () => {
-  /** As the program before this one wrote it. */
-  const ofFormat1 = (): string => {
+const ownersIn = (directory: string, uid: string, gvk = "apps/v1.ReplicaSet") => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    const dot = gvk.lastIndexOf(".")
+    return reader.ownersOf({ apiVersion: gvk.slice(0, dot), kind: gvk.slice(dot + 1), uid })
+  } finally {
+    reader.close()
+  }
+}
+
+/** UIDs of the owners that wait for an answer. */
+const openIn = (directory: string) => {
+  const database = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
+  const open = database.prepare("SELECT uid FROM owner WHERE state = 'open' ORDER BY uid").all()
+  database.close()
+  return open.map(({ uid }) => uid)
+}
+
+describe("a recording of an earlier format", () => {
+  /** As programs before this one wrote it. */
+  const ofFormat = (format: 1 | 3): string => {
     const directory = temporaryDirectory()
     {
       using archive = opened(directory)
       archive.commit({
         gvk: podKind,
         tracksPods: false,
-        objects: [{ number: 1, uid: "o", namespace: "", name: "o" }],
+        objects: ["o", "p"].map((uid, index) => ({ number: index + 1, uid, namespace: "", name: uid })),
         events: 2,
         completeThrough: "7",
       })
     }
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec("DROP TABLE pod; DROP TABLE pod_life; DROP TABLE owner_edge; PRAGMA user_version = 1")
-    database.exec("ALTER TABLE kind DROP COLUMN list_reason; ALTER TABLE kind DROP COLUMN selection")
+    database.exec("DROP TABLE owner; DROP TABLE owner_set; ALTER TABLE object DROP COLUMN owners")
+    if (format === 1) {
+      database.exec("DROP TABLE pod; DROP TABLE pod_life")
+      database.exec("ALTER TABLE kind DROP COLUMN list_reason; ALTER TABLE kind DROP COLUMN selection")
+    } else {
+      database.exec(`CREATE TABLE owner_edge (uid TEXT PRIMARY KEY, gvk TEXT NOT NULL, namespace TEXT NOT NULL,
+        name TEXT NOT NULL, owner_references TEXT NOT NULL, source TEXT NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID`)
+      const insert = database.prepare("INSERT INTO owner_edge VALUES (?, ?, 'shop', ?, ?, ?, 0)")
+      const deployment = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "deployment" }
+      insert.run("o", podKind, "o", ownerReferences.toString(), "recorded")
+      insert.run("p", podKind, "p", "", "recorded")
+      insert.run(owner.uid, "apps/v1.ReplicaSet", owner.name, JSON.stringify([deployment]), "learnt")
+    }
+    database.exec(`PRAGMA user_version = ${format}`)
     database.close()
     return directory
   }
 
-  test("is read as one without lives and owners", () => {
-    const directory = ofFormat1()
-    const reader = ArchiveReader.open(directory)
-    expect([reader.cut(), [...reader.events()].length, [...reader.podLives({ cut: 9 })]]).toEqual([2, 2, []])
-    expect(reader.ownersOf("o")).toBeUndefined()
-    reader.close()
+  test("is not read before somebody has recorded on in it, and says so", () => {
+    const directory = ofFormat(1)
+    expect(() => ArchiveReader.open(directory)).toThrow(`format 1, this version reads format ${FORMAT_VERSION}`)
   })
 
-  test("is gone on with when it is opened for writing", () => {
-    const directory = ofFormat1()
+  test("without lives and owners is gone on with when it is opened for writing", () => {
+    const directory = ofFormat(1)
     {
       using archive = opened(directory)
       expect(archive.writer.kindState(podKind).completeThrough).toBe("7")
       archive.commit({ lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] })
     }
     expect(livesIn(directory)).toMatchObject([{ uid: "uid-1", firstSequence: 3 }])
+    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [] })
+  })
+
+  test("keeps what it knew of owners, and whom it had yet to ask about", () => {
+    const directory = ofFormat(3)
+    {
+      using archive = opened(directory)
+      expect(archive.writer.hasOpenOwners).toBe(true)
+    }
+    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [owner], source: "recorded" })
+    expect(ownersIn(directory, "p", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
+    expect(ownersIn(directory, owner.uid)).toMatchObject({ ownerReferences: [{ uid: "deployment" }], source: "learnt" })
+    expect(openIn(directory)).toEqual(["deployment"])
   })
 })

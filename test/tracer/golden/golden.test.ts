@@ -12,7 +12,7 @@ import { formatGvk } from "../../../src/kube/gvk.ts"
 import { readRecording } from "../../../src/sandbox/recording.ts"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import type { StoredOwnerEdge } from "../../../src/trace/archive/owner-edges.ts"
+import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
 import { formatExactJson, type JsonObject } from "../../../src/trace/exact-json.ts"
 import type { PodLifecycle } from "../../../src/trace/simkube-trace.ts"
 import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
@@ -170,15 +170,15 @@ async function exportRecording(
 /** What an owner-resolver would have asked: the owners of kinds that were watched but are not tracked. */
 async function learnOwners(folder: string, tracked: ReadonlySet<string>, directory: string): Promise<void> {
   const kinds = (await readRecording(folder)).map((kind) => ({ ...kind, gvk: formatGvk(kind.resource.gvk) }))
-  const edges = kinds
+  const answers = kinds
     .filter(({ gvk }) => !tracked.has(gvk))
     .flatMap(({ gvk, lines }) =>
-      lines.flatMap(({ time, bytes }): ReadonlyArray<StoredOwnerEdge> => {
+      lines.flatMap(({ bytes }): ReadonlyArray<AnsweredOwner> => {
         const { object } = JSON.parse(bytes.toString()) as { readonly object: { readonly metadata: Metadata } }
         const { uid, namespace = "", name, ownerReferences } = object.metadata
         if (uid === undefined) return []
         const references = ownerReferences === undefined ? "" : JSON.stringify(ownerReferences)
-        return [{ uid, gvk, namespace, name, ownerReferences: references, source: "learnt", time }]
+        return [{ uid, gvk, namespace, name, ownerReferences: references, found: true }]
       }),
     )
   const archive = ArchiveWriter.open(directory)
@@ -186,8 +186,8 @@ async function learnOwners(folder: string, tracked: ReadonlySet<string>, directo
     "owner-resolver",
     archive.nextIncarnation("owner-resolver"),
     1,
-    edges,
-    JSON.stringify(edges).length,
+    answers,
+    JSON.stringify(answers).length,
   )
   archive.close()
 }

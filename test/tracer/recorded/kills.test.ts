@@ -21,8 +21,8 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
   try {
     await recorded.ready()
     workload.start(2000)
-    const { store, exporter, watchers } = recorded.recording
-    const victims = [store, exporter, ...watchers.map(({ watcher }) => watcher)]
+    const { store, exports, watchers } = recorded.recording
+    const victims = [store, exports.exporter(), ...watchers.map(({ watcher }) => watcher)]
     let redelivered = 0
     let duplicates = 0
     for (let round = 0; round < killsEach; round++) {

@@ -37,7 +37,8 @@ test.each([
     try {
       await recorded.ready()
       workload.start(2000)
-      const { store, resolver } = recorded.recording
+      const { store, owners } = recorded.recording
+      const resolver = owners.needed()
       const victims = isStoreKilled ? [resolver, store] : [resolver]
       let inFlight = 0
       let duplicates = 0
@@ -76,10 +77,13 @@ test.each([
 
       const reader = ArchiveReader.open(recorded.directory)
       for (const uid of asked) {
-        expect(reader.ownersOf(uid)).toMatchObject({ source: "learnt", ownerReferences: ledger.of(uid) })
+        expect(reader.ownersOf({ ...replicaSet, uid })).toMatchObject({
+          source: "learnt",
+          ownerReferences: ledger.of(uid),
+        })
       }
       for (const { uid } of pods) {
-        expect(reader.ownersOf(uid)).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
+        expect(reader.ownersOf({ ...pod, uid })).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
       }
       reader.close()
       const trace = await exportedTrace(recorded)
@@ -108,10 +112,13 @@ test.each([
   },
 )
 
+const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
+const pod = { apiVersion: "v1", kind: "Pod" }
+
 /** Waits until the database says of every owner who owns it. */
 const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): Promise<void> => {
   const reader = ArchiveReader.open(recorded.directory)
-  const missing = (): number => [...uids].filter((uid) => reader.ownersOf(uid) === undefined).length
+  const missing = (): number => [...uids].filter((uid) => reader.ownersOf({ ...replicaSet, uid }) === undefined).length
   try {
     await until(
       async () => missing() === 0,

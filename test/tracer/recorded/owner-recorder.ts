@@ -107,9 +107,10 @@ export class OwnerRecorder {
     return (now + 1) * 1000
   }
 
-  /** What the owner-resolver counts. */
+  /** What the owner-resolver counts; it starts when it is asked for, if it was not needed so far. */
   statistics() {
-    return Effect.runPromise(this.running.recording.resolver.call("statistics", undefined))
+    const resolver = this.running.recording.owners.needed()
+    return Effect.runPromise(Effect.andThen(resolver.running(), resolver.call("statistics", undefined)))
   }
 
   /** An export in SimKube's format. */

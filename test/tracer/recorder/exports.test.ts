@@ -146,7 +146,7 @@ test("an exporter that ends breaks the exports under way, and the next one works
         for (let kill = 0; kill < kills; kill++) {
           const answer = await ask()
           expect(answer.status).toBe(200)
-          await running.recording.exporter.kill()
+          await running.recording.exports.exporter().kill()
           await expect(answer.text()).rejects.toThrow()
         }
         const text = await (await ask()).text()

@@ -1,0 +1,105 @@
+/**
+ * Who owns an object, as far as the recording says: as it was last read in the object itself, in a pod's life, or as the API server
+ * answered.
+ *
+ * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever asked for, and they are of few kinds: the
+ * first question about a kind reads its objects' names into memory, some 100 bytes each.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type OwnerReference, parseOwnerReferences } from "../owner-references.ts"
+import { gvkOfReference } from "../ownership.ts"
+import { podKind } from "../pod-lives-kind.ts"
+import { toArchiveError } from "./archive-errors.ts"
+
+/** What is known of one object's owners. */
+export interface OwnerEdge {
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  /** Empty when it has none, and when it is gone. */
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  /**
+   * `recorded`: read in an object of the recording, which has the last word. `learnt`: asked of the API server because the object is not
+   * recorded. `gone`: asked for, and the server had no object of that name with that UID.
+   */
+  readonly source: "recorded" | "learnt" | "gone"
+}
+
+/** Looks owners up through one database connection, also while they are being written. */
+export class KnownOwners {
+  readonly #directory: string
+  readonly #kind: StatementSync
+  readonly #uids: StatementSync
+  readonly #object: StatementSync
+  readonly #pod: StatementSync
+  readonly #owner: StatementSync
+  readonly #kinds = new Map<string, RecordedObjects>()
+
+  constructor(database: DatabaseSync, directory: string) {
+    this.#directory = directory
+    this.#kind = database.prepare("SELECT id FROM kind WHERE gvk = ?")
+    this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
+    this.#object = database.prepare(`
+      SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
+      FROM object LEFT JOIN owner_set ON owner_set.id = object.owners WHERE kind = ? AND number = ?`)
+    this.#pod = database.prepare(`
+      SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
+      WHERE uid = ? AND owner_references IS NOT NULL ORDER BY sequence DESC LIMIT 1`)
+    this.#owner = database.prepare(`
+      SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND state <> 'open'`)
+  }
+
+  /**
+   * What is known now of the object that somebody names as an owner; `undefined` if nothing is.
+   *
+   * @throws ArchiveIoError, CorruptArchiveError
+   */
+  of(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+    try {
+      return this.#of(gvkOfReference(owner), owner.uid)
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+
+  #of(gvk: string, uid: string): OwnerEdge | undefined {
+    const objects = this.#objectsOf(gvk)
+    const number = objects?.numbers.get(uid)
+    const row =
+      (objects === undefined || number === undefined ? undefined : this.#object.get(objects.kind, number)) ??
+      (gvk === podKind ? this.#pod.get(uid) : undefined) ??
+      this.#owner.get(uid)
+    if (row === undefined) return undefined
+    return {
+      namespace: String(row.namespace),
+      name: String(row.name),
+      ownerReferences: parseOwnerReferences(String(row.owner_references)),
+      // The column holds what this program wrote.
+      source: String(row.state) as OwnerEdge["source"],
+    }
+  }
+
+  /** `undefined`: no object of the kind was ever recorded. */
+  #objectsOf(gvk: string): RecordedObjects | undefined {
+    let objects = this.#kinds.get(gvk)
+    if (objects === undefined) {
+      const kind = this.#kind.get(gvk)?.id
+      if (kind === undefined) return undefined
+      objects = { kind: Number(kind), numbers: new Map(), last: 0 }
+      this.#kinds.set(gvk, objects)
+    }
+    for (const { uid, number } of this.#uids.iterate(objects.kind, objects.last)) {
+      objects.last = Number(number)
+      objects.numbers.set(String(uid), objects.last)
+    }
+    return objects
+  }
+}
+
+/** The objects of one kind by UID. */
+interface RecordedObjects {
+  readonly kind: number
+  readonly numbers: Map<string, number>
+  /** The highest number that was read. */
+  last: number
+}

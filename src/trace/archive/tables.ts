@@ -1,0 +1,151 @@
+/** The tables of a recording as SQL. What is in them and why they are keyed as they are: schema.ts. */
+
+/** Lifecycles of pods, since format 2. */
+export const POD_TABLES = `
+  -- Pods that were ever seen to run. is_gone: it exists no more.
+  CREATE TABLE pod (
+    number INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    spec_hash INTEGER NOT NULL,
+    first_sequence INTEGER NOT NULL,
+    is_gone INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX pod_of_uid ON pod (uid);
+  CREATE INDEX living_pod ON pod (number) WHERE is_gone = 0;
+
+  -- One row per change of a pod's life, in the sequence of events. Seconds are those of the node's clock, time is when it was
+  -- observed, µs since the Unix epoch. owner_references is null where it is as before.
+  CREATE TABLE pod_life (
+    sequence INTEGER PRIMARY KEY,
+    pod INTEGER NOT NULL,
+    start_seconds INTEGER NOT NULL,
+    end_seconds INTEGER,
+    is_gone INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    owner_references TEXT
+  ) STRICT;
+  CREATE INDEX pod_life_of_pod ON pod_life (pod, sequence);
+`
+
+/**
+ * Who owns whom, since format 4. Objects refer to what their ownerReferences say, because all pods of a ReplicaSet say the same;
+ * UIDs are keys only where there are few of them: a row per object under its random UID made 100,000 listed Pods write most pages
+ * of its tree again in every commit, 4 s of CPU where all else took 3.
+ */
+export const OWNER_TABLES = `
+  -- owner_references: the JSON array as the server sent it.
+  CREATE TABLE owner_set (
+    id INTEGER PRIMARY KEY,
+    owner_references TEXT NOT NULL
+  ) STRICT;
+
+  -- Owners that were named and whose objects are not, or not all, recorded. state: open (nobody knows its owners yet), learnt (asked
+  -- for), gone (asked for, and there was no such object any more).
+  CREATE TABLE owner (
+    uid TEXT PRIMARY KEY,
+    gvk TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    owner_references TEXT NOT NULL,
+    state TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX open_owner ON owner (uid) WHERE state = 'open';
+`
+
+/** All of them, of the format of today. */
+export const TABLES = `
+  CREATE TABLE metadata (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- The state from which a kind's next watcher goes on; times are µs since the Unix epoch.
+  CREATE TABLE kind (
+    id INTEGER PRIMARY KEY,
+    gvk TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    complete_through TEXT NOT NULL,
+    complete_through_time INTEGER NOT NULL,
+    next_object_number INTEGER NOT NULL,
+    last_event_time INTEGER NOT NULL,
+    cluster_uid TEXT NOT NULL,
+    list_reason TEXT NOT NULL DEFAULT '',
+    selection TEXT NOT NULL DEFAULT ''
+  ) STRICT;
+
+  -- incarnation and frame are the last ones stored; handed_out is the last incarnation given to a starting sender.
+  CREATE TABLE sender (
+    name TEXT PRIMARY KEY,
+    handed_out INTEGER NOT NULL,
+    incarnation INTEGER NOT NULL,
+    frame INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- owners: an owner_set, or 0 for none.
+  CREATE TABLE object (
+    kind INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    uid TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    first_sequence INTEGER NOT NULL,
+    owners INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, number)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Sizes are those before compression, checksums CRC-32 of what is stored.
+  -- The two BLOBs stand last so that what is read without them needs no overflow page.
+  CREATE TABLE block (
+    last_sequence INTEGER PRIMARY KEY,
+    first_sequence INTEGER NOT NULL,
+    min_time INTEGER NOT NULL,
+    max_time INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    sealed INTEGER NOT NULL,
+    toc_size INTEGER NOT NULL,
+    toc_checksum INTEGER NOT NULL,
+    data_size INTEGER NOT NULL,
+    data_checksum INTEGER NOT NULL,
+    toc BLOB NOT NULL,
+    data BLOB NOT NULL
+  ) STRICT;
+
+  -- Which blocks hold a kind. A kind's times never decrease, so these ranges are ordered and do not overlap.
+  CREATE TABLE block_kind (
+    kind INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    min_time INTEGER NOT NULL,
+    max_time INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    PRIMARY KEY (kind, last_sequence)
+  ) STRICT, WITHOUT ROWID;
+
+  -- States of one kind's objects: all alive ones (is_full 1), or those changed since the checkpoint before.
+  CREATE TABLE checkpoint (
+    kind INTEGER NOT NULL,
+    through_sequence INTEGER NOT NULL,
+    last_time INTEGER NOT NULL,
+    is_full INTEGER NOT NULL,
+    objects INTEGER NOT NULL,
+    states_size INTEGER NOT NULL,
+    states_checksum INTEGER NOT NULL,
+    states BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, is_full);
+
+  CREATE TABLE gap (
+    sequence INTEGER PRIMARY KEY,
+    kind INTEGER NOT NULL,
+    from_version TEXT NOT NULL,
+    to_version TEXT NOT NULL,
+    from_time INTEGER NOT NULL,
+    to_time INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL
+  ) STRICT;
+
+  ${POD_TABLES}
+  ${OWNER_TABLES}
+`
