@@ -9,7 +9,9 @@
 
 export type * from "./event.ts"
 export * from "./exact-json.ts"
+export * from "./filtered-view.ts"
 export * from "./filters.ts"
+export * from "./label-selector.ts"
 export * from "./message-pack.ts"
 export { decodeMessagePack, MessagePackReader } from "./message-pack-reader.ts"
 export { encodeMessagePack, MessagePackWriter } from "./message-pack-writer.ts"

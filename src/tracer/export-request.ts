@@ -5,6 +5,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { GivenFilters } from "../trace/filters.ts"
 
 export const ExportRequest = Schema.Struct({
   /** Window start, Unix seconds, inclusive. */
@@ -14,8 +15,7 @@ export const ExportRequest = Schema.Struct({
   /** Where the client will put the trace. SimKube's tracer uploads itself when this names an object store. */
   export_path: Schema.String,
   filters: Schema.Struct({
-    excluded_namespaces: Schema.Array(Schema.String),
-    excluded_labels: Schema.Array(Schema.Unknown),
+    ...GivenFilters.fields,
     /** Ours: leave out what objects of the trace own, over any number of steps. Default: in SimKube's format, as SimKube does always. */
     excluded_owned: Schema.optionalKey(Schema.Boolean),
     /** Ours: leave out what a DaemonSet owns. Default: in SimKube's format, as SimKube does always. */

@@ -2,10 +2,11 @@ import * as Schema from "effect/Schema"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { Action, ObjectEvent } from "../../src/trace/event.ts"
+import { compileGlobs } from "../../src/trace/glob.ts"
 import {
   compileFilters,
-  EventFilter,
   ExportFilters,
+  FilteredView,
   InvalidSelectorError,
   type JsonObject,
   labelsOf,
@@ -130,11 +131,11 @@ describe("the filters of an export", () => {
     )
   })
 
-  test.each([null, "app=web", { matchLabels: { app: 1 } }, { matchExpressions: [{ key: "app" }] }])(
+  test.each([null, 7, { matchLabels: { app: 1 } }, { matchExpressions: [{ key: "app" }] }])(
     "refuse what is no selector: %j",
     (selector) => {
       const error = failure([selector])
-      expect(error).toMatchObject({ selector: 0, allowed: "a LabelSelector (matchLabels, matchExpressions)" })
+      expect(error.place).toBe("excluded_labels[0]")
       expect(error.message).toMatch(/^excluded_labels\[0\]: \S.*; allowed: a LabelSelector/)
     },
   )
@@ -148,15 +149,134 @@ describe("the filters of an export", () => {
   })
 })
 
-describe("judging events", () => {
-  const event = (action: Action, uid: string, namespace = "a"): ObjectEvent => ({
+describe("what an export holds", () => {
+  const none = { excluded_namespaces: [], excluded_labels: [] }
+
+  test("is chosen by namespace, kind and name, as patterns; what is excluded stays excluded", () => {
+    const filters = compileFilters({
+      ...none,
+      namespaces: ["shop-*", "kube-system"],
+      excluded_namespaces: ["shop-test"],
+      kinds: ["apps/v1.*"],
+      excluded_kinds: ["apps/v1.ReplicaSet"],
+      names: ["web*", "kube-system/dns"],
+      excluded_names: ["*/web-old"],
+    })
+    expect(
+      ["shop-a", "shop-test", "kube-system", "", "default"].filter((name) => !filters.excludesNamespace(name)),
+    ).toEqual(["shop-a", "kube-system"])
+    expect(["apps/v1.Deployment", "apps/v1.ReplicaSet", "v1.Pod"].filter((gvk) => !filters.excludesKind(gvk))).toEqual([
+      "apps/v1.Deployment",
+    ])
+    const shown = [
+      ["shop-a", "web-1"],
+      ["shop-a", "dns"],
+      ["kube-system", "dns"],
+      ["shop-a", "web-old"],
+      ["default", "web-1"],
+    ].filter(([namespace = "", name = ""]) => !filters.excludesName(namespace, name))
+    expect(shown).toEqual([
+      ["shop-a", "web-1"],
+      ["kube-system", "dns"],
+    ])
+  })
+
+  test("is chosen by labels when labels are given, and by nothing when they are not", () => {
+    const web = compileFilters({
+      ...none,
+      labels: ["app=web", { matchLabels: { app: "db" } }],
+      excluded_labels: ["old"],
+    })
+    expect([{ app: "web" }, { app: "db" }, { app: "x" }, undefined].map((own) => web.excludesLabels(own))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(web.excludesLabels({ app: "web", old: "" })).toBe(true)
+    expect(compileFilters({ ...none, labels: [] }).excludesLabels({})).toBe(true)
+    expect(compileFilters(none).excludesLabels({})).toBe(false)
+  })
+})
+
+describe("a selector's text", () => {
+  test.each<[string, Record<string, string>, boolean]>([
+    ["", {}, true],
+    ["app", { app: "" }, true],
+    ["!app", { app: "" }, false],
+    ["app=web", { app: "web" }, true],
+    ["app==web,tier != db", { app: "web" }, true],
+    ["app=web,tier!=db", { app: "web", tier: "db" }, false],
+    ["app in (web, db),example.com/a_b", { app: "db", "example.com/a_b": "1" }, true],
+    ["app notin (web,db)", { app: "db" }, false],
+    ["app notin (web,db)", {}, true],
+    ["app=", { app: "" }, true],
+    ["app=", { app: "x" }, false],
+  ])("%j of %j: %s", (text, own, expected) => {
+    expect(labels([text]).excludesLabels(own)).toBe(expected)
+  })
+
+  test.each(["app=a b", "=x", "app in web", "app in (a", "app>1", "a=b,,c", "app in (a,b)c", "app=$x"])(
+    "that means nothing is refused and quoted: %j",
+    (text) => {
+      const error = failure(["app", text])
+      expect(error.place).toBe("excluded_labels[1]")
+      expect(error.message).toContain(JSON.stringify(text))
+    },
+  )
+
+  test("says the same as the structure that it stands for", () => {
+    const name = fc.constantFrom("a", "b.example.com/c")
+    const value = fc.constantFrom("x", "y", "")
+    const term = fc.oneof(
+      fc.tuple(name, fc.constantFrom("In", "NotIn"), fc.array(value, { minLength: 1, maxLength: 3 })),
+      fc.tuple(name, fc.constantFrom("Exists", "DoesNotExist"), fc.constant<Array<string>>([])),
+    )
+    const written = ([key, operator, values]: [string, string, Array<string>]): string =>
+      operator === "Exists"
+        ? key
+        : operator === "DoesNotExist"
+          ? `!${key}`
+          : `${key} ${operator.toLowerCase()} (${values.join(", ")})`
+    fc.assert(
+      fc.property(fc.array(term, { maxLength: 3 }), fc.dictionary(name, value), (terms, own) => {
+        const structure = { matchExpressions: terms.map(([key, operator, values]) => ({ key, operator, values })) }
+        const text = terms.map(written).join(",")
+        expect(labels([text]).excludesLabels(own)).toBe(labels([structure]).excludesLabels(own))
+      }),
+    )
+  })
+})
+
+describe("a pattern", () => {
+  test("matches what the regular expression of the same meaning matches", () => {
+    const letter = fc.constantFrom("a", "b", "*", "?")
+    const pattern = fc.array(letter, { maxLength: 7 }).map((each) => each.join(""))
+    const name = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 7 }).map((each) => each.join(""))
+    fc.assert(
+      fc.property(pattern, name, (glob, text) => {
+        const expected = new RegExp(`^${glob.replaceAll("*", ".*").replaceAll("?", ".")}$`).test(text)
+        const exact = !/[*?]/.test(glob) && glob === text
+        expect(compileGlobs([glob])(text)).toBe(expected || exact)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test("of many stars takes no time to say no", () => {
+    expect(compileGlobs([`${"a*".repeat(100)}b`])("a".repeat(5000))).toBe(false)
+  })
+})
+
+describe("a filtered view", () => {
+  const event = (action: Action, uid: string): ObjectEvent => ({
     type: "object",
     sequence: 1,
     time: 1,
     gvk: "v1.Pod",
     action,
     uid,
-    namespace,
+    namespace: "a",
     name: uid,
     resourceVersion: "1",
     object: new Uint8Array(0),
@@ -165,35 +285,55 @@ describe("judging events", () => {
   const never = (): JsonObject => {
     throw new Error("no object is needed here")
   }
+  const without = (selector: unknown): FilteredView => {
+    const filters = labels([selector])
+    return new FilteredView((_, object) => filters.excludesLabels(labelsOf(object())))
+  }
 
-  test("no object is parsed when labels do not matter", () => {
-    const filter = new EventFilter(compileFilters({ excluded_namespaces: ["kube-system"], excluded_labels: [] }))
-    expect(filter.excludes(event("applied", "u"), never)).toBe(false)
-    expect(filter.excludes(event("deleted", "u", "kube-system"), never)).toBe(true)
-    const byLabel = new EventFilter(compileFilters({ excluded_namespaces: ["kube-system"], excluded_labels: [{}] }))
-    expect(byLabel.excludes(event("applied", "u", "kube-system"), never)).toBe(true)
+  test("shows the deletion of what it has shown, and of nothing else (W-11)", () => {
+    const view = without("app=web")
+    expect(view.of(event("applied", "in"), labelled({}))).toBe("shown")
+    expect(view.of(event("applied", "out"), labelled({ app: "web" }))).toBe("hidden")
+    expect(view.of(event("deleted", "in"), never)).toBe("shown")
+    expect(view.of(event("vanished", "out"), never)).toBe("hidden")
+    // Never seen: by the last state, or, where there is none, as any other object.
+    expect(view.of(event("deleted", "unseen"), labelled({ app: "web" }))).toBe("hidden")
+    expect(view.of(event("vanished", "unseen"), never)).toBe("shown")
   })
 
-  test("a deletion is judged by the object's last state (W-11)", () => {
-    const filter = new EventFilter(labels([{ matchLabels: { app: "web" } }]))
-    expect(filter.excludes(event("applied", "u"), labelled({ app: "web" }))).toBe(true)
-    expect(filter.excludes(event("deleted", "u"), labelled({ app: "web" }))).toBe(true)
-    const without = new EventFilter(labels([{ matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }]))
-    expect(without.excludes(event("applied", "u"), labelled({ app: "web" }))).toBe(false)
-    expect(without.excludes(event("deleted", "u"), labelled({ app: "web" }))).toBe(false)
-  })
-
-  test("a vanished object keeps the verdict it had, once", () => {
-    const filter = new EventFilter(labels([{ matchLabels: { app: "web" } }]))
-    filter.excludes(event("applied", "out"), labelled({ app: "web" }))
-    filter.excludes(event("applied", "changed"), labelled({ app: "web" }))
-    filter.excludes(event("applied", "changed"), labelled({ app: "db" }))
-    filter.excludes(event("applied", "dead"), labelled({ app: "web" }))
-    filter.excludes(event("deleted", "dead"), labelled({ app: "web" }))
-    const verdicts = ["out", "changed", "dead", "never-seen", "out"].map((uid) =>
-      filter.excludes(event("vanished", uid), never),
+  test("lets an object go that comes to be left out, once, and shows it again when it comes back", () => {
+    const view = without("app=web")
+    const seen = [{}, { app: "web" }, { app: "web" }, {}, { app: "web" }].map((own) =>
+      view.of(event("applied", "u"), labelled(own as Record<string, string>)),
     )
-    expect(verdicts).toEqual([true, false, false, false, false])
+    expect(seen).toEqual(["shown", "gone", "hidden", "shown", "gone"])
+    expect(view.of(event("deleted", "u"), never)).toBe("hidden")
+    expect(view.of(event("applied", "u"), labelled({}))).toBe("shown")
+  })
+
+  test("is at any moment what the filter would choose of all that lives", () => {
+    const uid = fc.constantFrom("u", "v", "w")
+    const change = fc.oneof(
+      fc.tuple(fc.constant<Action>("applied"), uid, fc.boolean()),
+      fc.tuple(fc.constantFrom<Action>("deleted", "vanished"), uid, fc.boolean()),
+    )
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+        const view = without("app=web")
+        const alive = new Map<string, boolean>()
+        const shown = new Set<string>()
+        for (const [action, which, isOut] of changes) {
+          if (action !== "applied" && !alive.has(which)) continue
+          if (action === "applied") alive.set(which, !isOut)
+          else alive.delete(which)
+          const showing = view.of(event(action, which), labelled(isOut ? { app: "web" } : {}))
+          if (showing === "gone" || (showing === "shown" && action !== "applied")) {
+            expect(shown.delete(which)).toBe(true)
+          } else if (showing === "shown") shown.add(which)
+          expect([...shown].sort()).toEqual([...alive].flatMap(([each, isIn]) => (isIn ? [each] : [])).sort())
+        }
+      }),
+    )
   })
 
   test("labels of an object without metadata are none", () => {

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import { messageOf } from "../../runtime/errors.ts"
 import type { Outbox } from "../../runtime/outbox.ts"
-import { InvalidSelectorError } from "../../trace/filters.ts"
+import { InvalidSelectorError } from "../../trace/label-selector.ts"
 import { encodeExportChunk, exportDataOverhead, writeExportData } from "../export-chunk.ts"
 import { exportMailbox } from "../names.ts"
 import {

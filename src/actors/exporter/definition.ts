@@ -1,6 +1,7 @@
 /** The exporter as others see it. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
+import { GivenFilters } from "../../trace/filters.ts"
 
 export interface ExporterConfig {
   /** The data directory; opened read-only. */
@@ -18,9 +19,8 @@ export const ExportJob = Schema.Struct({
   fromTime: Schema.Number,
   /** Exclusive. */
   untilTime: Schema.Number,
-  excludedNamespaces: Schema.Array(Schema.String),
-  /** LabelSelectors as JSON; compiled, and refused if invalid, by the exporter. */
-  excludedLabels: Schema.Array(Schema.Unknown),
+  /** Compiled, and refused if invalid, by the exporter. */
+  filters: GivenFilters,
   /** Kinds whose owned objects are left out (`skipOwned`). */
   skipOwned: Schema.Array(Schema.String),
   /** Leave out what objects of the trace own, over any number of steps. */

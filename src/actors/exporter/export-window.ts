@@ -1,13 +1,14 @@
 /**
  * The two parts of an export's window, filtered.
  *
- * One filter judges both, since a deletion in the window may need a verdict from before it. Objects are parsed only for filters
- * that ask for labels or owners, and then only their metadata.
+ * One view judges both, since what becomes of an object in the window depends on whether it was shown before. Objects are parsed
+ * only for filters that ask for labels or owners, and then only their metadata.
  */
 import type { ArchiveReader } from "../../trace/archive/archive-reader.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { isJsonObject, type JsonObject } from "../../trace/exact-json.ts"
-import { type CompiledFilters, EventFilter } from "../../trace/filters.ts"
+import { FilteredView } from "../../trace/filtered-view.ts"
+import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
 import { metadataOf } from "../../trace/managed-fields.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/owner-references.ts"
 import type { ExportJob } from "./definition.ts"
@@ -28,60 +29,51 @@ export interface ExportWindow {
 /** Whether an object of a kind with these owners is left out; asked only about objects that have any. */
 export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
 
+/** What is left out by its owners. */
+export interface OwnerRules {
+  /** Whether any rule could leave anything out. */
+  readonly areAsked: boolean
+  readonly isLeftOut: OwnerRule
+}
+
 export const readWindow = (
   reader: ArchiveReader,
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   filters: CompiledFilters,
-  isLeftOutByOwners: OwnerRule,
+  owners: OwnerRules,
 ): ExportWindow => {
-  const filter = new EventFilter(filters)
-  const owned = new OwnedObjects(isLeftOutByOwners)
-  const isLeftOut = (event: ObjectEvent): boolean => {
+  const excludes = (event: ObjectEvent, object: () => JsonObject): boolean => {
+    if (filters.needsLabels && filters.excludesLabels(labelsOf(object()))) return true
+    const references = owners.areAsked ? ownersOf(event.object, object) : noOwners
+    return references.length > 0 && owners.isLeftOut(event.gvk, references)
+  }
+  const view = filters.needsLabels || owners.areAsked ? new FilteredView(excludes) : undefined
+  const shown = (event: ObjectEvent): ObjectEvent | LeftOut => {
+    if (filters.excludesName(event.namespace, event.name)) return undefined
     let parsed: JsonObject | undefined
     const object = (): JsonObject => {
       parsed ??= { metadata: metadataOf(event.object) ?? null }
       return parsed
     }
-    // Both are asked, so that both remember.
-    const filtered = filter.excludes(event, object)
-    return owned.excludes(event, object) || filtered
+    const showing = view?.of(event, object) ?? "shown"
+    if (showing === "hidden") return undefined
+    return showing === "gone" ? { ...event, action: "vanished", object: noBytes } : event
   }
   return {
     *snapshot() {
-      for (const event of reader.snapshotAt({ cut: job.cut, time: job.fromTime, kinds })) {
-        yield isLeftOut(event) ? undefined : event
-      }
+      for (const event of reader.snapshotAt({ cut: job.cut, time: job.fromTime, kinds })) yield shown(event)
     },
     *events() {
       const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }
-      for (const event of reader.events(selection)) {
-        yield event.type === "object" && isLeftOut(event) ? undefined : event
-      }
+      for (const event of reader.events(selection)) yield event.type === "object" ? shown(event) : event
     },
   }
 }
 
+const noBytes = new Uint8Array(0)
+
 const ownerReferences = Buffer.from('"ownerReferences"')
-
-/** Judges by owners. Deletions as well, by the last state (W-10, W-11); what vanished by its state before. */
-class OwnedObjects {
-  readonly #rule: OwnerRule
-  readonly #excluded = new Set<string>()
-
-  constructor(rule: OwnerRule) {
-    this.#rule = rule
-  }
-
-  excludes(event: ObjectEvent, object: () => JsonObject): boolean {
-    if (event.action === "vanished") return this.#excluded.delete(event.uid)
-    const references = ownersOf(event.object, object)
-    const isExcluded = references.length > 0 && this.#rule(event.gvk, references)
-    if (isExcluded && event.action === "applied") this.#excluded.add(event.uid)
-    else this.#excluded.delete(event.uid)
-    return isExcluded
-  }
-}
 
 const noOwners: ReadonlyArray<OwnerReference> = []
 

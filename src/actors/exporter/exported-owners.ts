@@ -16,6 +16,7 @@ export interface OwnerSource {
   ownersOf(owner: OwnerReference):
     | {
         readonly namespace: string
+        readonly name: string
         readonly ownerReferences: ReadonlyArray<OwnerReference>
         readonly source: string
       }
@@ -58,7 +59,7 @@ export class ExportedOwners {
     if (!kinds.has(gvk)) return false
     const owner = this.#source.ownersOf(reference)
     if (owner === undefined || owner.source !== "recorded") return false
-    if (filters.excludesNamespace(owner.namespace) || isLeftOut(gvk, owner.ownerReferences)) return false
+    if (filters.excludesName(owner.namespace, owner.name) || isLeftOut(gvk, owner.ownerReferences)) return false
     const sequence = this.#presentOf(gvk).get(reference.uid)
     if (sequence === undefined) return false
     if (!filters.needsLabels) return true

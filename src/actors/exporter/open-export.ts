@@ -15,7 +15,7 @@ import type { ExportJob } from "./definition.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
 import { encodeSimkube } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
-import { type ExportWindow, type OwnerRule, readWindow } from "./export-window.ts"
+import { type ExportWindow, type OwnerRule, type OwnerRules, readWindow } from "./export-window.ts"
 import { ExportedOwners } from "./exported-owners.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
@@ -37,9 +37,10 @@ export interface OpenExport {
 export const openExport = (directory: string, job: ExportJob, encoding: Encoding = ownThreadOnly): OpenExport => {
   if (job.untilTime < job.fromTime)
     throw new Error(`the window ends (${job.untilTime} µs) before it starts (${job.fromTime} µs)`)
-  const filters = compileFilters({ excluded_namespaces: job.excludedNamespaces, excluded_labels: job.excludedLabels })
-  const tracked = readTrackedObjects(job.trackedObjects as Parameters<typeof readTrackedObjects>[0])
-  if (tracked === undefined) throw new Error("trackedObjects is not a map of kinds")
+  const filters = compileFilters(job.filters)
+  const configured = readTrackedObjects(job.trackedObjects as Parameters<typeof readTrackedObjects>[0])
+  if (configured === undefined) throw new Error("trackedObjects is not a map of kinds")
+  const tracked = new Map([...configured].filter(([gvk]) => !filters.excludesKind(gvk)))
   const kinds = [...tracked.keys()]
   const leftOut = job.format === "ndjson" ? [] : encodeTrackedObjects(tracked).leftOut
   const reader = ArchiveReader.open(directory)
@@ -53,7 +54,7 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
     // What the format cannot tell of is not in the trace: whoever replays it makes nothing from that.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
-    const window = readWindow(reader, job, kinds, filters, owners.isLeftOut)
+    const window = readWindow(reader, job, kinds, filters, owners.rules)
     const encoded =
       job.format === "ndjson"
         ? encodeNdjson(ndjsonHeader(job, kinds), window)
@@ -115,7 +116,7 @@ const ownersInExport = (
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   filters: CompiledFilters,
-): { readonly ownership: Ownership; readonly isLeftOut: OwnerRule } => {
+): { readonly ownership: Ownership; readonly rules: OwnerRules } => {
   const skipOwned = new Set(job.skipOwned)
   const isLeftOutAnyway: OwnerRule = (gvk, references) =>
     (skipOwned.has(gvk) && references.length > 0) ||
@@ -133,7 +134,8 @@ const ownersInExport = (
   const isLeftOut: OwnerRule = (gvk, references) =>
     isLeftOutAnyway(gvk, references) ||
     (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner)))
-  return { ownership, isLeftOut }
+  const areAsked = skipOwned.size > 0 || job.excludeDaemonSetOwned || job.excludeOwned
+  return { ownership, rules: { areAsked, isLeftOut } }
 }
 
 /** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */

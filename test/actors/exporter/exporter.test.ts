@@ -27,8 +27,7 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit
   cut: events,
   fromTime: 0,
   untilTime: Number.MAX_SAFE_INTEGER,
-  excludedNamespaces: [],
-  excludedLabels: [],
+  filters: { excluded_namespaces: [], excluded_labels: [] },
   skipOwned: [],
   excludeOwned: true,
   excludeDaemonSetOwned: true,
@@ -131,7 +130,11 @@ describe("the exporter", () => {
     ["simkube", {}],
     [
       "simkube",
-      { fromTime: 1_763_700_004_000_000, skipOwned: [gvk], excludedLabels: [{ matchLabels: { parity: "even" } }] },
+      {
+        fromTime: 1_763_700_004_000_000,
+        skipOwned: [gvk],
+        filters: { excluded_namespaces: [], excluded_labels: [{ matchLabels: { parity: "even" } }] },
+      },
     ],
     ["ndjson", {}],
   ] as const)("sends the %s trace that one thread makes, also of several exports at once: %j", async (format, more) => {
@@ -146,7 +149,10 @@ describe("the exporter", () => {
 
   test("leaves out owned objects and excluded labels, and nothing else", async () => {
     const trace = await inOneThread(
-      jobOf("ndjson", { skipOwned: [gvk], excludedLabels: [{ matchLabels: { parity: "even" } }] }),
+      jobOf("ndjson", {
+        skipOwned: [gvk],
+        filters: { excluded_namespaces: [], excluded_labels: [{ matchLabels: { parity: "even" } }] },
+      }),
     )
     const names = trace
       .toString()
