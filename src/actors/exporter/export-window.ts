@@ -5,6 +5,7 @@
  * only for filters that ask for labels or owners, and then only their metadata.
  */
 import type { ArchiveReader } from "../../trace/archive/archive-reader.ts"
+import { inDependencyOrder } from "../../trace/dependency-order.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { isJsonObject, type JsonObject } from "../../trace/exact-json.ts"
 import { FilteredView } from "../../trace/filtered-view.ts"
@@ -20,7 +21,7 @@ export const eventsPerTurn = 500
 export type LeftOut = undefined
 
 export interface ExportWindow {
-  /** What existed when the window began. Taken before `events`. An object's bytes are valid until the next is taken. */
+  /** What existed when the window began, in the order in which it can be made again. Taken before `events`. An object's bytes are valid until the next is taken. */
   snapshot(): Iterable<ObjectEvent | LeftOut>
   /** What happened in it. Gaps are never left out. */
   events(): Iterable<ObjectEvent | GapEvent | LeftOut>
@@ -62,7 +63,10 @@ export const readWindow = (
   }
   return {
     *snapshot() {
-      for (const event of reader.snapshotAt({ cut: job.cut, time: job.fromTime, kinds })) yield shown(event)
+      for (const kind of inDependencyOrder(kinds)) {
+        const selection = { cut: job.cut, time: job.fromTime, kinds: [kind] }
+        for (const event of reader.snapshotAt(selection)) yield shown(event)
+      }
     },
     *events() {
       const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }

@@ -99,7 +99,12 @@ async function* spooledSimkube(
 ): AsyncGenerator<Uint8Array, void> {
   using spool = fileSpool(directory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
-  const writer = new SimkubeTraceWriter({ trackedObjects, startSeconds, spool })
+  const writer = new SimkubeTraceWriter({
+    trackedObjects,
+    startSeconds,
+    endMarkerSeconds: Math.ceil(knownUntil(reader, job) / 1_000_000),
+    spool,
+  })
   const lifecycles = windowLifecycles(() => reader.podLives({ cut: job.cut }), {
     fromTime: job.fromTime,
     untilTime: job.untilTime,
@@ -108,6 +113,14 @@ async function* spooledSimkube(
     isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
   })
   yield* encodeSimkube(window, writer, lifecycles, encoding)
+}
+
+/** Where the quiet at the window's end ends: nobody knows what comes after the recording (W-34). µs since the Unix epoch. */
+const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): number => {
+  const times = reader
+    .kinds()
+    .map(({ completeThroughTime, lastEventTime }) => Math.max(completeThroughTime, lastEventTime))
+  return Math.min(untilTime, Math.max(fromTime, ...times))
 }
 
 /** The rules about owners of one export. One walk of the graph serves objects and lifecycles. */

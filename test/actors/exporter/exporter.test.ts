@@ -14,6 +14,7 @@ import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { localThread } from "../../../src/runtime/thread.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { ObservationsBuilder } from "../../../src/trace/observations.ts"
+import { SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
 import { type ExportReader, ExportService, type RunningExport } from "../../../src/tracer/export-service.ts"
 import { turn, until } from "../../runtime/until.ts"
 
@@ -145,6 +146,18 @@ describe("the exporter", () => {
     const readers = [collecting(), collecting()]
     for (const { reader } of readers) await exporter.begin(job, reader)
     for (const { whole } of readers) expect((await whole()).equals(expected)).toBe(true)
+  })
+
+  test.each([
+    ["before the recording ends: there", 1_763_700_005_500_000, 1_763_700_006],
+    ["after it: where the recording ends", Number.MAX_SAFE_INTEGER, 1_763_700_009],
+  ])("W-34: keeps the quiet at the end of a window that ends %s", async (_, untilTime, end) => {
+    const reader = new SimkubeTraceReader()
+    const trace = await inOneThread(jobOf("simkube", { untilTime }))
+    const items = [...reader.push(trace), ...reader.end()]
+    const last = items.findLastIndex(({ type }) => type === "event")
+    expect(items[last]).toEqual({ type: "event", seconds: end })
+    expect(items[last + 1]?.type).not.toBe("applied")
   })
 
   test("leaves out owned objects and excluded labels, and nothing else", async () => {
