@@ -1,0 +1,142 @@
+/**
+ * An object of S3, or of what speaks its protocol, as a multipart upload. Credentials, region and endpoint are found as the AWS
+ * SDK finds them: `AWS_*` variables, shared configuration files, web identity, container and instance roles. Parts carry the SDK's
+ * default checksums.
+ */
+import type * as S3 from "@aws-sdk/client-s3"
+import { type ImportPackage, loadSdk } from "./optional-package.ts"
+import type { Part, PartSink } from "./part-writer.ts"
+import type { StoreAddress } from "./target-address.ts"
+
+/** ms until a server must have taken the connection, and may be silent on it. */
+const connectionMs = 5000
+const silenceMs = 60_000
+
+/** Begins the upload: from then on the bucket is known to be there and writable. */
+export const openS3 = async (
+  address: StoreAddress,
+  contentType: string,
+  environment: NodeJS.ProcessEnv,
+  importing: ImportPackage,
+): Promise<PartSink> => {
+  const sdk = await loadSdk<typeof S3>(importing, "@aws-sdk/client-s3", address)
+  const client = await connect(sdk, address, environment)
+  const place = { Bucket: address.bucket, Key: address.key }
+  try {
+    // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION says otherwise; then the upload must be announced so.
+    const checksummed = (await client.config.requestChecksumCalculation()) === "WHEN_SUPPORTED"
+    const created = await client.send(
+      new sdk.CreateMultipartUploadCommand({
+        ...place,
+        ContentType: contentType,
+        ...(checksummed ? { ChecksumAlgorithm: "CRC32" } : {}),
+      }),
+    )
+    if (created.UploadId === undefined) throw new Error("the store answered without an upload id")
+    return new S3Sink(sdk, client, { ...place, UploadId: created.UploadId }, checksummed)
+  } catch (cause) {
+    client.destroy()
+    throw cause
+  }
+}
+
+const connect = async (sdk: typeof S3, address: StoreAddress, environment: NodeJS.ProcessEnv): Promise<S3.S3Client> => {
+  const { host } = address
+  const region = address.region ?? (await configuredRegion(sdk))
+  const options: S3.S3ClientConfig = {
+    region,
+    maxAttempts: 4,
+    followRegionRedirects: true,
+    requestHandler: { connectionTimeout: connectionMs, socketTimeout: silenceMs },
+  }
+  if (host === undefined) {
+    const endpoint = environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL
+    // Servers other than Amazon's seldom answer for a name below their own.
+    return new sdk.S3Client({ ...options, forcePathStyle: endpoint !== undefined })
+  }
+  // What the URL names goes before what the environment has pointed s3:// at.
+  if (host.startsWith("amazonaws.")) return new sdk.S3Client({ ...options, endpoint: `https://s3.${region}.${host}` })
+  return new sdk.S3Client({ ...options, endpoint: `https://${host}`, forcePathStyle: true })
+}
+
+/** Without one anywhere it is where Amazon looks for buckets by default; servers of one's own do not care. */
+const configuredRegion = async (sdk: typeof S3): Promise<string> => {
+  const client = new sdk.S3Client({})
+  try {
+    return await client.config.region()
+  } catch {
+    return "us-east-1"
+  } finally {
+    client.destroy()
+  }
+}
+
+/** The upload that every request names. */
+interface Upload {
+  readonly Bucket: string
+  readonly Key: string
+  readonly UploadId: string
+}
+
+/** Times that parts are removed until the store lists none: one that was under way may arrive after the first. */
+const discardAttempts = 4
+
+class S3Sink implements PartSink {
+  // S3 wants 5 MiB at least; two under way and one being filled are 24 MiB, and 10,000 of them 84 GB.
+  readonly partBytes = 8 * 1024 * 1024
+  readonly parallel = 2
+  readonly maximumParts = 10_000
+  readonly #sdk: typeof S3
+  readonly #client: S3.S3Client
+  readonly #upload: Upload
+  /** Whether the store wants to see each part's checksum again at the end. */
+  readonly #checksummed: boolean
+  readonly #parts: S3.CompletedPart[] = []
+
+  constructor(sdk: typeof S3, client: S3.S3Client, upload: Upload, checksummed: boolean) {
+    this.#sdk = sdk
+    this.#client = client
+    this.#upload = upload
+    this.#checksummed = checksummed
+  }
+
+  async put({ number, bytes }: Part, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.UploadPartCommand({ ...this.#upload, PartNumber: number, Body: bytes })
+    const answer = await this.#client.send(command, { abortSignal: signal })
+    const { ETag, ChecksumCRC32 } = answer
+    this.#parts[number - 1] = { PartNumber: number, ETag, ...(this.#checksummed ? { ChecksumCRC32 } : {}) }
+  }
+
+  async commit(signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.CompleteMultipartUploadCommand({
+      ...this.#upload,
+      MultipartUpload: { Parts: this.#parts },
+    })
+    await this.#client.send(command, { abortSignal: signal })
+  }
+
+  async discard(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; attempt <= discardAttempts; attempt++) {
+      try {
+        await this.#client.send(new this.#sdk.AbortMultipartUploadCommand(this.#upload), { abortSignal: signal })
+      } catch (cause) {
+        if (isGone(cause)) return
+        throw cause
+      }
+      try {
+        const listing = await this.#client.send(new this.#sdk.ListPartsCommand(this.#upload), { abortSignal: signal })
+        if ((listing.Parts ?? []).length === 0) return
+      } catch {
+        // Gone, or not ours to list: then the store's word on the removal must do.
+        return
+      }
+    }
+    throw new Error(`parts of upload ${this.#upload.UploadId} are still there after ${discardAttempts} removals`)
+  }
+
+  close(): void {
+    this.#client.destroy()
+  }
+}
+
+const isGone = (cause: unknown): boolean => cause instanceof Error && cause.name === "NoSuchUpload"

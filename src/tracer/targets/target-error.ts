@@ -1,0 +1,149 @@
+/** Why an object could not be written: one error for all stores, with the store's own reason. */
+import * as Schema from "effect/Schema"
+import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
+
+/**
+ * What a person has to look at:
+ * - `package-missing`: the store's SDK is not installed; the reason names it
+ * - `credentials`: none were found, or they could not be read
+ * - `denied`: the store knows who asks and refuses (401, 403)
+ * - `no-bucket`: there is no such bucket, container or account
+ * - `unreachable`: no connection, no name, no TLS
+ * - `deadline`: connected, and no answer in time
+ * - `too-large`: more bytes than an object written in parts can have
+ * - `aborted`: given up by whoever asked
+ * - `failed`: anything else the store said
+ */
+export const targetFaults = [
+  "package-missing",
+  "credentials",
+  "denied",
+  "no-bucket",
+  "unreachable",
+  "deadline",
+  "too-large",
+  "aborted",
+  "failed",
+] as const
+
+export type TargetFault = (typeof targetFaults)[number]
+
+/** An export did not get to its object store. */
+export class TargetError extends Schema.TaggedError<TargetError>()("TargetError", {
+  provider: Schema.Literals(providers),
+  bucket: Schema.String,
+  key: Schema.String,
+  /** The address as it was given, in its canonical form. */
+  location: Schema.String,
+  code: Schema.Literals(targetFaults),
+  /** In the store's words where it said something; one line, without secrets. */
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `cannot write ${this.location}: ${this.reason}`
+  }
+}
+
+/** The error for an address. */
+export const targetError = (address: StoreAddress, code: TargetFault, reason: string): TargetError => {
+  const { provider, bucket, key } = address
+  return new TargetError({ provider, bucket, key, location: addressUrl(address), code, reason: presentable(reason) })
+}
+
+/** The error for whatever an SDK threw; what is one already stays as it is. */
+export const targetErrorOf = (address: StoreAddress, cause: unknown): TargetError => {
+  if (cause instanceof TargetError) return cause
+  const facts = factsOf(cause)
+  // Class names such as RestError tell nobody anything.
+  const named = facts.codes.find((code) => !/(Error|^\d+)$/.test(code) && !facts.message.includes(code))
+  const said = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
+  const unsaid = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
+  return targetError(address, faultOf(facts), said === "" ? unsaid : said)
+}
+
+/** What the errors of the three SDKs have in common, under various names. */
+interface ErrorFacts {
+  /** Names and codes, the outermost first. */
+  readonly codes: ReadonlyArray<string>
+  /** HTTP status; 0 if there was no answer. */
+  readonly status: number
+  readonly message: string
+}
+
+type ErrorField =
+  | "$metadata"
+  | "Code"
+  | "cause"
+  | "code"
+  | "details"
+  | "errorCode"
+  | "errors"
+  | "message"
+  | "name"
+  | "response"
+  | "status"
+  | "statusCode"
+
+const factsOf = (cause: unknown): ErrorFacts => {
+  const codes: string[] = []
+  let status = 0
+  let message = ""
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== "object" || value === null || depth > 4) return
+    const error = value as { readonly [field in ErrorField]?: unknown }
+    for (const code of [error.code, error.Code, error.errorCode, error.name]) {
+      if (typeof code === "string" && code !== "") codes.push(code)
+    }
+    const answered = (error.$metadata as { readonly httpStatusCode?: unknown } | undefined)?.httpStatusCode
+    for (const number of [answered, error.statusCode, error.status, error.code, Number(error.code)]) {
+      if (status === 0 && typeof number === "number" && number >= 100 && number < 600) status = number
+    }
+    if (message === "" && typeof error.message === "string") message = error.message
+    visit(error.cause, depth + 1)
+    // Node tries several addresses and says what became of each; the SDKs keep some of it.
+    if (Array.isArray(error.errors)) for (const each of error.errors.slice(0, 4)) visit(each, depth + 1)
+    visit(error.response, depth + 1)
+    // Where Azure's SDK keeps the header that names the error of an answer without a body.
+    visit(error.details, depth + 1)
+  }
+  visit(cause, 0)
+  return { codes, status, message: message === "" && typeof cause === "string" ? cause : message }
+}
+
+const connectionCodes =
+  /^(ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|ETIMEDOUT|EPIPE|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|REQUEST_SEND_ERROR)$/
+
+const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
+  const says = (pattern: RegExp): boolean => codes.some((code) => pattern.test(code))
+  if (
+    says(
+      /^(CredentialsProviderError|TokenProviderError|CredentialUnavailableError|AggregateAuthenticationError|AuthenticationRequiredError)$/,
+    )
+  )
+    return "credentials"
+  if (/could not load the default credentials|invalid_grant|no such file or directory.*json/i.test(message))
+    return "credentials"
+  if (says(/^(NoSuchBucket|ContainerNotFound|PermanentRedirect)$/)) return "no-bucket"
+  if (status === 401 || status === 403) return "denied"
+  // An upload that somebody else has ended is missing as well, in a bucket that is there.
+  if (status === 404 && !says(/^(NoSuchUpload|NoSuchKey|BlobNotFound)$/)) return "no-bucket"
+  if (status === 0 && says(connectionCodes)) return "unreachable"
+  if (status === 0 && (says(/^(TimeoutError|AbortError|RequestTimeout)$/) || /timed? ?out/i.test(message)))
+    return "deadline"
+  return "failed"
+}
+
+/** characters of a reason: it becomes one line of an answer and of the log. */
+const longestReason = 400
+
+/** One line; signatures and upload sessions, which are credentials, are taken out. */
+const presentable = (reason: string): string => {
+  const line = reason
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(
+      /\b(sig|signature|upload_id|x-amz-signature|x-amz-security-token|accountkey|token)=[^&\s;"']+/gi,
+      "$1=…",
+    )
+    .trim()
+  return line.length > longestReason ? `${line.slice(0, longestReason)}…` : line
+}

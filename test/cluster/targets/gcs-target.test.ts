@@ -1,0 +1,82 @@
+/**
+ * Google Cloud Storage, spoken by fake-gcs-server. It lets everybody in, keeps no media type of resumable uploads, has no list of
+ * their sessions and says 499 to a deletion without deleting. So whoever asks it goes through a relay that keeps account of the
+ * sessions: what Google guarantees is that one it has said 499 or 200 to is over.
+ */
+import { createServer, request } from "node:http"
+import { vi } from "vitest"
+import { freePort, startServer } from "../../tracer/targets/server-process.ts"
+import { describeStore, type StoreServer } from "../../tracer/targets/store-contract.ts"
+import { buildMs, buildServers } from "./programs.ts"
+
+vi.setConfig({ hookTimeout: buildMs })
+
+interface Relay {
+  readonly url: string
+  /** Those that are neither completed nor deleted. */
+  readonly sessions: ReadonlySet<string>
+  readonly stop: () => void
+}
+
+const sessionOf = (url: string): string => new URL(url, "http://localhost").searchParams.get("upload_id") ?? ""
+
+const relayTo = (port: number): Promise<Relay> =>
+  new Promise((resolve) => {
+    const sessions = new Set<string>()
+    const server = createServer((incoming, outgoing) => {
+      const { method, url: path, headers } = incoming
+      const forwarded = request({ host: "127.0.0.1", port, method, path, headers }, (answer) => {
+        const { location } = answer.headers
+        if (method === "POST" && location !== undefined) sessions.add(sessionOf(location))
+        const over =
+          (method === "PUT" && answer.statusCode === 200) || (method === "DELETE" && answer.statusCode === 499)
+        if (over) sessions.delete(sessionOf(path ?? ""))
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      })
+      forwarded.on("error", () => outgoing.destroy())
+      incoming.on("close", () => {
+        if (!incoming.complete) forwarded.destroy()
+      })
+      incoming.pipe(forwarded)
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+      const stop = (): void => {
+        server.close()
+        server.closeAllConnections()
+      }
+      resolve({ url, sessions, stop })
+    })
+  })
+
+const start = async (): Promise<StoreServer> => {
+  const { fakeGcs } = await buildServers()
+  const port = await freePort()
+  const relay = await relayTo(port)
+  const words = ["-scheme", "http", "-backend", "memory", "-host", "127.0.0.1", "-port", String(port)]
+  const server = await startServer(fakeGcs, [...words, "-external-url", relay.url], /server started at/)
+  const created = await fetch(`${relay.url}/storage/v1/b?project=kubereel`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "traces" }),
+  })
+  if (!created.ok) throw new Error(`no bucket was made: ${await created.text()}`)
+  return {
+    environment: { STORAGE_EMULATOR_HOST: relay.url },
+    elsewhere: (other) => ({ STORAGE_EMULATOR_HOST: other }),
+    read: async (key) => {
+      const answer = await fetch(`${relay.url}/storage/v1/b/traces/o/${encodeURIComponent(key)}?alt=media`)
+      return answer.status === 404 ? undefined : new Uint8Array(await answer.arrayBuffer())
+    },
+    contentType: undefined,
+    unfinished: async () => [...relay.sessions],
+    stop: async () => {
+      relay.stop()
+      await server.stop()
+    },
+  }
+}
+
+describeStore("gs", start, undefined)

@@ -1,0 +1,60 @@
+/** S3, spoken by versitygw, which understands the checksums that the SDK sends by default. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3"
+import { vi } from "vitest"
+import { freePort, startServer } from "../../tracer/targets/server-process.ts"
+import { describeStore, type StoreServer } from "../../tracer/targets/store-contract.ts"
+import { buildMs, buildServers } from "./programs.ts"
+
+vi.setConfig({ hookTimeout: buildMs })
+
+const start = async (): Promise<StoreServer> => {
+  const { versitygw } = await buildServers()
+  const directory = await mkdtemp(join(tmpdir(), "kubereel-s3-"))
+  const url = `http://127.0.0.1:${await freePort()}`
+  const words = ["--port", url.slice(7), "--access", "kubereel", "--secret", "right-secret", "posix"]
+  const server = await startServer(versitygw, [...words, directory], /listening on:/)
+  const environment = {
+    AWS_ENDPOINT_URL: url,
+    AWS_ACCESS_KEY_ID: "kubereel",
+    AWS_SECRET_ACCESS_KEY: "right-secret",
+    // What the machine's own user has set up is not ours.
+    AWS_CONFIG_FILE: "/dev/null",
+    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
+    AWS_EC2_METADATA_DISABLED: "true",
+  }
+  const credentials = { accessKeyId: "kubereel", secretAccessKey: "right-secret" }
+  const client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials })
+  await client.send(new CreateBucketCommand({ Bucket: "traces" }))
+  return {
+    environment,
+    elsewhere: (other) => ({ AWS_ENDPOINT_URL: other }),
+    read: async (key) => {
+      try {
+        const answer = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }))
+        return await answer.Body?.transformToByteArray()
+      } catch (cause) {
+        if (cause instanceof Error && cause.name === "NoSuchKey") return undefined
+        throw cause
+      }
+    },
+    contentType: async (key) => {
+      const answer = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }))
+      await answer.Body?.transformToByteArray()
+      return answer.ContentType
+    },
+    unfinished: async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: "traces" }))
+      return Uploads.map(({ Key, UploadId }) => `${Key}: ${UploadId}`)
+    },
+    stop: async () => {
+      client.destroy()
+      await server.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+describeStore("s3", start, () => ({ AWS_SECRET_ACCESS_KEY: "another-secret" }))
