@@ -10,7 +10,6 @@
 
 import { skipScalar } from "./json-scalars.ts"
 import { skipPlainString, skipString } from "./json-strings.ts"
-import { SimdSkip } from "./simd-skip.ts"
 
 const QUOTE = 34
 const COMMA = 44
@@ -19,9 +18,6 @@ const OPEN_BRACKET = 91
 const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
-
-/** Bytes from which on the copy for the quick pass pays. */
-const worthCopying = 256
 
 /** A cursor over one stretch of JSON that ends in `}` or `]`. Reused for every event; keeps the last buffer alive. */
 export class JsonBytes {
@@ -32,20 +28,15 @@ export class JsonBytes {
   /** Set when a walk passes white space outside a string; the caller clears it. */
   spaced = false
   private nesting = new Uint8Array(256)
-  /** Shared by all cursors of a thread. */
-  private static readonly simd = SimdSkip.create()
 
   /**
    * Points the cursor at bytes that end at `end` (exclusive). The last byte must be `}` or `]`: because a string,
    * number or separator can never end there, the loops below need no check of `end` behind each of them.
    *
-   * @param start where the walk will begin, if it is a long one: then the quick pass gets a copy from there on
    * @returns false when it is not, and then nothing may be walked.
    */
-  load(bytes: Buffer, end: number, start = end): boolean {
+  load(bytes: Buffer, end: number): boolean {
     if (end < 1 || end > bytes.length) return false
-    if (end - start >= worthCopying) JsonBytes.simd?.load(this, bytes, start, end)
-    else JsonBytes.simd?.unload(this)
     if (bytes !== this.bytes) {
       this.bytes = bytes
       this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -97,17 +88,6 @@ export class JsonBytes {
    * @returns the position behind it, or -1 when it is not valid JSON or does not end before `end`
    */
   skipValue(position: number): number {
-    const view = this.view
-    const first = view.getUint8(position)
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) {
-      const behind = JsonBytes.simd?.skipValue(this, position) ?? 0
-      if (behind !== 0) return behind
-    }
-    return this.skipAnyValue(position)
-  }
-
-  /** The same without help, and for everything. */
-  private skipAnyValue(position: number): number {
     const view = this.view
     const end = this.end
     let nesting = this.nesting

@@ -3,6 +3,7 @@
 import { JsonBytes } from "./json-bytes.ts"
 import { Capture } from "./member-trie.ts"
 import type { ScannedObject } from "./scanned-object.ts"
+import { SimdResult } from "./simd-scan.ts"
 import { isWhiteSpace } from "./white-space.ts"
 
 const QUOTE = 34
@@ -51,6 +52,29 @@ export abstract class ObjectReport implements ScannedObject {
     this.managedFieldsStart = this.managedFieldsEnd = 0
     this.initialEventsEnd = false
     this.fingerprintLow = this.fingerprintHigh = 0
+  }
+
+  /** Takes over what the pass in WebAssembly found. */
+  protected adopt(results: Int32Array): void {
+    this.nameStart = results[Capture.name * 2] as number
+    this.nameEnd = results[Capture.name * 2 + 1] as number
+    this.namespaceStart = results[Capture.namespace * 2] as number
+    this.namespaceEnd = results[Capture.namespace * 2 + 1] as number
+    this.uidStart = results[Capture.uid * 2] as number
+    this.uidEnd = results[Capture.uid * 2 + 1] as number
+    this.resourceVersionStart = results[Capture.resourceVersion * 2] as number
+    this.resourceVersionEnd = results[Capture.resourceVersion * 2 + 1] as number
+    this.apiVersionStart = results[Capture.apiVersion * 2] as number
+    this.apiVersionEnd = results[Capture.apiVersion * 2 + 1] as number
+    this.kindStart = results[Capture.kind * 2] as number
+    this.kindEnd = results[Capture.kind * 2 + 1] as number
+    this.ownerReferencesStart = results[Capture.ownerReferences * 2] as number
+    this.ownerReferencesEnd = results[Capture.ownerReferences * 2 + 1] as number
+    this.managedFieldsStart = results[Capture.managedFields * 2] as number
+    this.managedFieldsEnd = results[Capture.managedFields * 2 + 1] as number
+    this.initialEventsEnd = results[SimdResult.initialEventsEnd] !== 0
+    this.fingerprintLow = results[SimdResult.low] as number
+    this.fingerprintHigh = results[SimdResult.high] as number
   }
 
   /** Notes where a reported member stands: its key from `from`, its value at [start, end). False when of a wrong type. */

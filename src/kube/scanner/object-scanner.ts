@@ -11,6 +11,8 @@ import type { DetectRules } from "./detect-rules.ts"
 import { KeptMembers } from "./kept-members.ts"
 import { Capture, compileMemberTrie, type MemberNode } from "./member-trie.ts"
 import { ObjectReport } from "./object-report.ts"
+import { encodeRules } from "./simd-rules.ts"
+import { SimdScan } from "./simd-scan.ts"
 import { isWhiteSpace } from "./white-space.ts"
 
 export type { ScannedObject } from "./scanned-object.ts"
@@ -22,6 +24,9 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
+/** Shared by all scanners of a thread. */
+const simd = SimdScan.create()
+
 /** Reused for every object of one kind; its fields are the result, undefined after a false. */
 export class ObjectScanner extends ObjectReport {
   /** What the rules compiled to, shared with the slow path. */
@@ -31,20 +36,43 @@ export class ObjectScanner extends ObjectReport {
   private lenient = false
   private readonly kept = new KeptMembers(this.json)
   private scanNumber = 0
+  private readonly simdRules: Uint8Array | undefined
 
   constructor(rules: DetectRules) {
     super()
     this.rules = rules
     this.root = compileMemberTrie(rules)
+    this.simdRules = encodeRules(rules.detect, this.root)
   }
 
   /** Scans the object that is all of [start, end), white space around it allowed. Fields are undefined after a false. */
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
     while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
-    if (start < 0 || last <= start || !this.json.load(bytes, last, start)) return false
+    if (start < 0 || last <= start || last > bytes.length) return false
+    if (!this.lenient && this.scanQuickly(bytes, start, last)) return true
+    if (!this.json.load(bytes, last)) return false
     const first = this.json.skipSpace(start)
     return first < last && this.scanAt(first) === last
+  }
+
+  /**
+   * Scans a watch line, white space around it left out, if it is one as API servers write them.
+   *
+   * @returns the results of the WebAssembly pass, to be read at once; `undefined`: it must be scanned step by step
+   */
+  scanLineQuickly(bytes: Buffer, start: number, end: number): Int32Array | undefined {
+    const rules = this.simdRules
+    if (simd === undefined || rules === undefined || !simd.scanLine(rules, bytes, start, end)) return undefined
+    this.adopt(simd.results)
+    return simd.results
+  }
+
+  private scanQuickly(bytes: Buffer, start: number, end: number): boolean {
+    const rules = this.simdRules
+    if (simd === undefined || rules === undefined || !simd.scanObject(rules, bytes, start, end)) return false
+    this.adopt(simd.results)
+    return true
   }
 
   /**

@@ -8,6 +8,7 @@
 
 import type { DetectRules } from "./detect-rules.ts"
 import { ObjectScanner } from "./object-scanner.ts"
+import { SimdResult } from "./simd-scan.ts"
 import { isWhiteSpace } from "./white-space.ts"
 
 const QUOTE = 34
@@ -61,12 +62,25 @@ export class WatchLineScanner {
 
   /** Scans the line that is all of [start, end), white space around it allowed, with or without its line feed. */
   scan(bytes: Buffer, start: number, end: number): boolean {
+    let last = end
+    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
+    if (start < 0 || last <= start || last > bytes.length) return false
+    const quick = this.object.scanLineQuickly(bytes, start, last)
+    if (quick !== undefined) {
+      this.type = quick[SimdResult.type] as WatchEventType
+      this.objectStart = quick[SimdResult.objectStart] as number
+      this.objectEnd = quick[SimdResult.objectEnd] as number
+      return true
+    }
+    return this.scanSteps(bytes, start, last)
+  }
+
+  /** The same whatever the order and the white space; [start, last) has none at its end. */
+  private scanSteps(bytes: Buffer, start: number, last: number): boolean {
     const json = this.object.json
     this.type = WatchEventType.unknown
     this.objectStart = this.objectEnd = 0
-    let last = end
-    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
-    if (start < 0 || last <= start || !json.load(bytes, last, start)) return false
+    if (!json.load(bytes, last)) return false
     const view = json.view
     let at = json.skipSpace(start)
     if (view.getUint8(at) !== OPEN_BRACE) return false
