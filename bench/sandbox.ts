@@ -20,6 +20,8 @@ const atMost = (value: number): { readonly must: Bound } => ({ must: { relation:
 export const sandbox: Scenario = {
   name: "sandbox",
   description: "the embedded API server: writes and watch events per second, memory of 100,000 Pods",
+  takes: [],
+  takesPeer: false,
   run: async (settings) => {
     const writes = settings.events ?? (settings.isQuick ? 4_000 : 60_000)
     const start = performance.now()
@@ -108,15 +110,16 @@ const rateMeasures = (rates: ReadonlyArray<RoundRates>): ReadonlyArray<Measure> 
     unit: "%",
     digits: 0,
     ours: rates.map((round) => runningPercent(round[of])),
+    hasRatios: false,
     ...more,
   })
   const watched = `${watcherCount} watchers`
   return [
-    writes("in process, ConfigMap of 0.7 kB", "local", atLeast(20_000)),
+    writes("in process, no watchers, ConfigMap of 0.7 kB", "local", atLeast(20_000)),
     writes(`– with ${watched}`, "localWatched", atLeast(20_000)),
     events("– – to all watchers", "localWatched"),
     writes("– Deployment of 2.3 kB", "localDeployments"),
-    writes(`over HTTP, ${writerCount} clients, ConfigMap`, "http", {
+    writes(`over HTTP, ${writerCount} clients, no watchers, ConfigMap`, "http", {
       nullReader: rates.map((round) => perSecond(round.emptyHttp)),
       ...atLeast(20_000),
     }),

@@ -23,6 +23,8 @@ export interface LiveObject {
   readonly change: Change
   /** Absent for states that clients wrote: a put wins them back from the object. */
   readonly stamps?: Stamps
+  /** The real server would have stored it without what its defaults fill in at every read. Absent: it has not. */
+  readonly readBack?: boolean
 }
 
 /** How many states are kept sorted for lists that are being paged; an older page is rebuilt from the history. */

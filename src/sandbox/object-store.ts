@@ -170,18 +170,24 @@ export class ObjectStore {
   /**
    * Makes a whole object, metadata included, the state of its name. Takes no version and tells nobody when nothing
    * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at. The object belongs
-   * to the store from then on.
+   * to the store from then on. `readBack`: see {@link LiveObject}.
    */
-  write(collection: Collection, object: MutableObject, existing?: LiveObject, before?: MutableObject): Change {
+  write(
+    collection: Collection,
+    object: MutableObject,
+    existing?: LiveObject,
+    before?: MutableObject,
+    readBack = false,
+  ): Change {
     const { format } = this.#options
     const encoding = encodeObject(collection.resource, object)
-    if (existing !== undefined && before !== undefined) {
+    if (existing !== undefined && before !== undefined && (existing.readBack ?? false) === readBack) {
       if (isUnchanged(existing.change, before, encoding, object, format)) return existing.change
     }
     const change = this.#change(collection, existing === undefined ? "ADDED" : "MODIFIED", object, encoding)
     if (existing !== undefined) this.#parsed.forget(existing.change)
     this.#parsed.keep(collection.resource, change, object)
-    this.#apply(collection, { change, previous: existing?.change }, { change })
+    this.#apply(collection, { change, previous: existing?.change }, readBack ? { change, readBack } : { change })
     return change
   }
 

@@ -11,6 +11,7 @@
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Clock, Timer } from "../runtime/clock.ts"
+import { AdjacentBytes } from "./adjacent-bytes.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
 import { type Failure, statusText } from "./failure.ts"
 import type { Form } from "./forms/form.ts"
@@ -18,6 +19,7 @@ import { bookmarkObject } from "./forms/object-form.ts"
 import type { JsonFormat } from "./json-spacing.ts"
 import type { Resource } from "./resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "./selection.ts"
+import { atTurnEnd } from "./turn.ts"
 
 /** What every stream of one server shares. */
 export interface StreamSurroundings {
@@ -55,6 +57,10 @@ export class WatchStream {
   /** HTTP/1.0 knows no chunks. */
   readonly #isChunked: boolean
   readonly #closers: Array<() => unknown> = []
+  /** Chunks of this turn that lie one behind the other in memory, as one. */
+  readonly #run = new AdjacentBytes()
+  /** The socket is corked until the turn ends. */
+  #isGathering = false
   /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
   #after = 0n
   #held: Buffer[] | undefined
@@ -147,7 +153,7 @@ export class WatchStream {
   /** Ends the answer properly, after what is held. */
   end(): void {
     this.#ending = true
-    if (this.#held === undefined && !this.#closed) this.#response.end()
+    if (this.#held === undefined && !this.#closed) this.#finish()
   }
 
   /** Cuts the connection; what is held is lost. */
@@ -166,7 +172,12 @@ export class WatchStream {
     const lines = this.#held ?? []
     this.#held = undefined
     for (const line of lines) if (!this.#closed) this.#write(line)
-    if (this.#ending && !this.#closed) this.#response.end()
+    if (this.#ending && !this.#closed) this.#finish()
+  }
+
+  #finish(): void {
+    this.#flush()
+    this.#response.end()
   }
 
   #formed(form: Form, version: bigint, initialEventsEnd: boolean): Buffer {
@@ -177,14 +188,20 @@ export class WatchStream {
     const cut = this.#surroundings.takeTruncation(this.resource.plural)
     if (cut !== undefined) {
       this.#ending = true
+      this.#flush()
       // After the bytes are handed to the kernel, so that the client does see the beginning of the line.
       this.#response.write(line.subarray(0, cut), () => this.destroy())
       return
     }
     const socket = this.#gather()
     // Past the response, which would frame the same bytes anew for every watcher.
-    if (chunk !== undefined && socket !== null && this.#isChunked) socket.write(chunk)
-    else this.#response.write(line)
+    if (chunk !== undefined && socket !== null && this.#isChunked) {
+      const before = this.#run.add(chunk)
+      if (before !== undefined) socket.write(before)
+    } else {
+      this.#flush()
+      this.#response.write(line)
+    }
     if (this.#liveBytes === undefined) return
     this.#liveBytes += line.length
     this.#watchBacklog()
@@ -196,18 +213,30 @@ export class WatchStream {
    */
   #gather(): Socket | null {
     const { socket } = this.#response
-    if (socket === null || socket.writableCorked > 0) return socket
+    if (socket === null || this.#isGathering) return socket
+    this.#isGathering = true
     socket.cork()
-    setImmediate(() => socket.uncork())
+    atTurnEnd(() => {
+      this.#isGathering = false
+      this.#flush()
+      socket.uncork()
+    })
     return socket
+  }
+
+  #flush(): void {
+    const bytes = this.#run.take()
+    if (bytes !== undefined && !this.#closed) this.#response.socket?.write(bytes)
   }
 
   #watchBacklog(): void {
     const { slowReaderLimit, clock, onSlowReader } = this.#surroundings
     if (slowReaderLimit === undefined) return
     // First in, first out: what is unsent is live up to as many bytes as have been written since the beginning.
-    const behind = (): boolean =>
-      Math.min(this.#response.socket?.writableLength ?? 0, this.#liveBytes ?? 0) > slowReaderLimit
+    const behind = (): boolean => {
+      const unsent = (this.#response.socket?.writableLength ?? 0) + this.#run.length
+      return Math.min(unsent, this.#liveBytes ?? 0) > slowReaderLimit
+    }
     if (!behind()) {
       this.#overload?.cancel()
       this.#overload = undefined

@@ -1,5 +1,6 @@
 /** A CustomResourceDefinition, read: the kinds it asks for, one for every version that is served. */
 
+import { compareVersions } from "../discovery/served-groups.ts"
 import type { Resource, ScalePaths, StoredAs } from "../resources.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
@@ -48,10 +49,24 @@ const definedKind = (spec: Fields, version: Fields, stored: Fields): DefinedKind
     ...(subresources.length === 0 ? {} : { subresources }),
     ...(scale === undefined ? {} : { scalePaths: scalePathsOf(scale) }),
     ...(columns.length === 0 ? {} : { printerColumns: columns as unknown as NonNullable<Resource["printerColumns"]> }),
+    ...(version.deprecated === true ? { deprecationWarning: deprecationOf(spec, version) } : {}),
     ...(selectable.length === 0 ? {} : { selectableFields: selectable }),
     ...(version === stored ? {} : { storedAs: renamed(group, kind, text(version, "name"), text(stored, "name")) }),
   }
   return { resource, schema, listKind: text(names, "listKind") || `${kind}List` }
+}
+
+/** The definition's words, or else the server's own: they name the best version that is newer and not deprecated itself. */
+const deprecationOf = (spec: Fields, version: Fields): string => {
+  if (typeof version.deprecationWarning === "string") return version.deprecationWarning
+  const [group, kind, name] = [text(spec, "group"), text(child(spec, "names"), "kind"), text(version, "name")]
+  const [better] = items(spec, "versions")
+    .filter((other) => other.served === true && other.deprecated !== true)
+    .map((other) => text(other, "name"))
+    .filter((other) => compareVersions(other, name) < 0)
+    .sort(compareVersions)
+  const deprecated = `${group}/${name} ${kind} is deprecated`
+  return better === undefined ? deprecated : `${deprecated}; use ${group}/${better} ${kind}`
 }
 
 const scalePathsOf = (scale: Fields): ScalePaths => {

@@ -49,9 +49,12 @@ export const rulesFrom = (kind: Kind, { namespaced, custom, metadataLooks }: Gen
         object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
     },
 
-    settleUpdate(object, subresource) {
-      if (subresource !== "status") kind.settleUpdate?.(object)
+    settleUpdate(object, old, subresource) {
+      if (subresource === "status") kind.settleStatus?.(object, old)
+      else kind.settleUpdate?.(object, old)
     },
+
+    readBack: (object) => kind.readBack?.(object) ?? false,
 
     validate(object) {
       const errors: Errors = []

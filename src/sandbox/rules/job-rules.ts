@@ -24,7 +24,7 @@ const selectOwnPods = (object: MutableObject): void => {
   const spec = ensured(object, "spec")
   if (spec.manualSelector === true) return
   const metadata = ensured(ensured(spec, "template"), "metadata")
-  const shared = metadata.labels === object.metadata.labels
+  const shared = metadata.labels !== undefined && metadata.labels === object.metadata.labels
   const labels = ensured(metadata, "labels")
   const { name, uid } = object.metadata
   for (const key of nameLabels) labels[key] ??= name
@@ -176,6 +176,14 @@ const stripped = (template: Fields | undefined, placeable: boolean): Fields | un
   return { spec: rest }
 }
 
+/** What was stored without labels is read with those of its template. */
+export const fillTemplateLabels = (object: MutableObject): boolean => {
+  const labels = templateLabels(child(child(object, "spec"), "template"))
+  if (labels === undefined || isEmptyMap(labels) || !isEmptyMap(object.metadata.labels)) return false
+  object.metadata.labels = { ...labels }
+  return true
+}
+
 const emptyStatus = (): Fields => ({})
 
 export const jobKind: Kind = {
@@ -184,11 +192,7 @@ export const jobKind: Kind = {
   statusOmits: ["active", "succeeded", "failed"],
   generation: ["spec"],
   prepareCreate: selectOwnPods,
-  // When the object is read again, its default labels are those of its template.
-  prepareStatus: (object) => {
-    const labels = templateLabels(child(child(object, "spec"), "template"))
-    if (labels !== undefined && isEmptyMap(object.metadata.labels)) object.metadata.labels = { ...labels }
-  },
+  readBack: fillTemplateLabels,
   check: checkJob,
   checkUpdate: checkJobUpdate,
   checkStatus: checkJobStatus,

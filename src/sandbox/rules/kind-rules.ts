@@ -56,7 +56,12 @@ export interface KindRules {
    */
   prepareForUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): void
   /** Between {@link prepareForUpdate} and the validation: what the server changes once the owners of fields are noted. */
-  settleUpdate(object: MutableObject, subresource: Subresource): void
+  settleUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): void
+  /**
+   * Fills in what the server stores without and gives to whoever reads the object, as its defaults run again then. Answers
+   * whether there was anything: the next write then stores the object, even if it changes nothing.
+   */
+  readBack(object: MutableObject): boolean
   /** In the server's order; empty when the object may be stored. */
   validate(object: MutableObject): ReadonlyArray<FieldError>
   /** The object must have been prepared. In the server's order; empty when it may replace `old`. */

@@ -34,7 +34,11 @@ export interface Kind {
   readonly prepareCreate?: (object: MutableObject) => void
   readonly prepareUpdate?: (object: MutableObject, old: MutableObject) => void
   /** What an update changes after it has been noted who owns which field. */
-  readonly settleUpdate?: (object: MutableObject) => void
+  readonly settleUpdate?: (object: MutableObject, old: MutableObject) => void
+  /** The same for a write to the status. */
+  readonly settleStatus?: (object: MutableObject, old: MutableObject) => void
+  /** See `readBack` of kind-rules.ts. */
+  readonly readBack?: (object: MutableObject) => boolean
   readonly prepareStatus?: (object: MutableObject, old: MutableObject) => void
   /** Of creates and plain updates. */
   readonly check?: Check

@@ -13,10 +13,10 @@ import { definitionKind } from "./definition-rules.ts"
 import { endpointsKind } from "./endpoints-rules.ts"
 import { eventKind, newEventKind } from "./event-rules.ts"
 import { immutable, invalid } from "./field-error.ts"
-import { child, ensured, isSame, number } from "./fields.ts"
-import { cronJobKind, jobKind } from "./job-rules.ts"
+import { child, isSame, number } from "./fields.ts"
+import { cronJobKind, fillTemplateLabels, jobKind } from "./job-rules.ts"
 import type { Kind } from "./kind.ts"
-import type { MutableObject } from "./kind-rules.ts"
+import type { Fields, MutableObject } from "./kind-rules.ts"
 import { limitRangeKind, resourceQuotaKind } from "./limit-rules.ts"
 import { labelComplaints } from "./names.ts"
 import { podTemplate } from "./pod-defaults.ts"
@@ -94,26 +94,35 @@ const statefulSetKind: Kind = {
 
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-/** The generation of the template, which old controllers read from an annotation. */
-const countTemplates = (object: MutableObject, count: number): void => {
-  if (count === 0) return
-  ensured(object.metadata, "annotations")[templateGeneration] = String(count)
+/** The generation of the template, which old controllers read from an annotation. The old annotations stay as they are. */
+const countTemplates = ({ metadata }: MutableObject, count: number): void => {
+  metadata.annotations = { ...child(metadata, "annotations"), [templateGeneration]: String(count) }
 }
 
 const templatesOf = ({ metadata }: MutableObject): number =>
   Number(child(metadata, "annotations")?.[templateGeneration] ?? 0)
 
+/**
+ * The server keeps the generation in a field and shows it as an annotation, as 0 where a client left it out. So whoever
+ * creates a DaemonSet, or leaves the annotation out of a replacement, owns it, and whoever changes the template does not.
+ */
+const showTemplates = (object: Fields): void => {
+  const { metadata } = object as MutableObject
+  if (child(metadata, "annotations")?.[templateGeneration] === undefined) countTemplates(object as MutableObject, 0)
+}
+
+const settleTemplates = (object: MutableObject, old: MutableObject): void => {
+  const same = isSame(child(object, "spec")?.template, child(old, "spec")?.template)
+  countTemplates(object, templatesOf(old) + (same ? 0 : 1))
+}
+
 const daemonSetKind: Kind = {
-  defaults: daemonSet,
+  defaults: { ...daemonSet, derive: showTemplates },
   newStatus: () => ({ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }),
   generation: ["spec"],
   prepareCreate: (object) => countTemplates(object, 1),
-  prepareUpdate: (object, old) => {
-    const before = templatesOf(old)
-    const same = isSame(child(object, "spec")?.template, child(old, "spec")?.template)
-    countTemplates(object, same ? before : before + 1)
-  },
-  prepareStatus: (object, old) => countTemplates(object, templatesOf(old)),
+  settleUpdate: settleTemplates,
+  settleStatus: settleTemplates,
   statusOmits: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
   check: workload.checkDaemonSet,
   checkChange: workload.checkSelectorKept,
@@ -126,6 +135,7 @@ const replicationControllerKind: Kind = {
   newStatus: () => ({ replicas: 0 }),
   generation: ["spec"],
   statusOmits: replicaCounters,
+  readBack: fillTemplateLabels,
   check: workload.checkReplicationController,
 }
 

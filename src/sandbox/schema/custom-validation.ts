@@ -3,9 +3,11 @@
  * bounds, lengths, patterns, formats, required fields, allOf/anyOf/oneOf/not.
  *
  * Recursion follows the schema, so its depth is {@link maximumSchemaDepth} at most however deep the value is. A pattern that
- * JavaScript does not understand (Go's syntax differs in rare cases) is taken as matching.
+ * nobody can read (definitions with one are refused) is taken as matching.
  */
 
+import { Pattern } from "../pattern/pattern.ts"
+import { PatternError } from "../pattern/syntax.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 import {
   type FieldProblem,
@@ -133,29 +135,25 @@ const stringProblems = (schema: StructuralSchema, value: string, path: string): 
   return problems
 }
 
-const expressions = new Map<string, RegExp | undefined>()
+const patterns = new Map<string, Pattern | undefined>()
 /** Patterns come from schemas, of which there are few; this bounds what a client that keeps changing its schema can cost. */
-const maximumExpressions = 10_000
+const maximumPatterns = 1000
 
 const matches = (pattern: string, value: string): boolean => {
-  if (!expressions.has(pattern)) {
-    if (expressions.size >= maximumExpressions) expressions.clear()
-    expressions.set(pattern, compile(pattern))
+  if (!patterns.has(pattern)) {
+    if (patterns.size >= maximumPatterns) patterns.clear()
+    patterns.set(pattern, compile(pattern))
   }
-  return expressions.get(pattern)?.test(value) ?? true
+  return patterns.get(pattern)?.test(value) ?? true
 }
 
-const compile = (pattern: string): RegExp | undefined => {
-  const ignoreCase = pattern.startsWith("(?i)")
-  const source = (ignoreCase ? pattern.slice(4) : pattern).replaceAll("\\z", "$").replaceAll("\\A", "^")
-  for (const flags of ["u", ""]) {
-    try {
-      return new RegExp(source, ignoreCase ? `${flags}i` : flags)
-    } catch (cause) {
-      if (!(cause instanceof SyntaxError)) throw cause
-    }
+const compile = (pattern: string): Pattern | undefined => {
+  try {
+    return new Pattern(pattern)
+  } catch (cause) {
+    if (!(cause instanceof PatternError)) throw cause
+    return undefined
   }
-  return undefined
 }
 
 const numberProblems = (schema: StructuralSchema, value: number, path: string): FieldProblem[] => {

@@ -1,11 +1,13 @@
 /**
  * What the server objects to in the schema of a CustomResourceDefinition: types that are missing or unknown, lists without
- * items, defaults that the schema itself refuses (apiextensions-apiserver, pkg/apiserver/schema and its defaulting).
+ * items, patterns that are none, defaults that the schema itself refuses (apiextensions-apiserver, pkg/apiserver/schema and its defaulting).
  *
  * Not looked at: value validations under `anyOf` and the like, CEL rules, what only warns. Properties come sorted, where the
  * server's own order is random.
  */
 
+import { Pattern } from "../pattern/pattern.ts"
+import { PatternError } from "../pattern/syntax.ts"
 import { checkSchema } from "./custom-validation.ts"
 import type { FieldProblem } from "./field-problem.ts"
 import { isRecord } from "./make-type.ts"
@@ -45,6 +47,7 @@ const problemsAt = (schema: StructuralSchema, field: string, level: Level, depth
   found.push(...typeProblems(schema, `${field}.type`, level))
   if (schema.type === "array" && items === undefined)
     found.push({ type: "Required", field: `${field}.items`, detail: "must be specified" })
+  found.push(...patternProblems(schema, `${field}.pattern`))
   if (schema.default !== undefined && found.length === 0) found.push(...defaultProblems(schema, `${field}.default`))
   return found
 }
@@ -61,6 +64,18 @@ const typeProblems = (schema: StructuralSchema, field: string, level: Level): Sc
   return level === "root" && type !== "object"
     ? [{ type: "Invalid", field, value: type, detail: "must be object at the root" }]
     : []
+}
+
+const patternProblems = ({ pattern = "" }: StructuralSchema, field: string): SchemaProblem[] => {
+  try {
+    // Built to be thrown away: also what is only too large is found so.
+    new Pattern(pattern)
+    return []
+  } catch (cause) {
+    if (!(cause instanceof PatternError)) throw cause
+    const detail = `must be a valid regular expression, but isn't: ${cause.message}`
+    return [{ type: "Invalid", field, value: pattern, detail }]
+  }
 }
 
 /** The findings of the schema's own validation, all told of the default. */

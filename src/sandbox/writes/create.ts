@@ -59,11 +59,12 @@ export const createObject = (
   if (existing !== undefined) refuse(alreadyExists(resource, name, existing.change.terminating === true))
   if (version !== "") refuse(fail(500, "resourceVersion should not be set on objects to be created"))
   around.admission.allocate(resource, object, undefined, options.dryRun)
+  const readBack = rules.readBack(object)
   const stored = kind.toStored(object)
   if (options.dryRun) {
     return { type: "written", status: 201, json: withoutVersion(encodeObject(resource, object)), warnings }
   }
-  const change = around.store.write(collection, stored)
+  const change = around.store.write(collection, stored, undefined, undefined, readBack)
   return answerOf(kind, change, 201, warnings)
 }
 

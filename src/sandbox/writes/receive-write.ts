@@ -5,6 +5,7 @@ import type { Exchange } from "../exchange.ts"
 import { type Failure, methodNotAllowed } from "../failure.ts"
 import { type Resource, verbsOf } from "../resources.ts"
 import type { ResourceRoute } from "../router.ts"
+import { laterInTurn } from "../turn.ts"
 import { bodyLimit } from "./body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
 import type { WriteOutcome, WriteRequest, WriteVerb } from "./write-request.ts"
@@ -38,8 +39,8 @@ export const receiveWrite = (
     if (outcome.type === "failure") exchange.fail(outcome)
     else exchange.written(outcome)
   }
-  // The body comes in events of the socket, where nobody would catch anything.
-  readBody(request, (body) => exchange.attempt(() => answer(body)))
+  // Nobody would catch anything there.
+  readBody(request, (body) => laterInTurn(() => exchange.attempt(() => answer(body))))
   return undefined
 }
 

@@ -69,6 +69,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
   const { resource, collection } = kind
   prepareReplacement(kind, replacement)
   around.admission.allocate(resource, after, replacement.before, options.dryRun)
+  const readBack = kind.rules.readBack(after)
   if (options.dryRun) {
     const json = withVersion(encodeObject(resource, after), existing.change.revision)
     return { type: "written", status: 200, json, warnings }
@@ -81,7 +82,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
     return { type: "written", status: 200, json, warnings }
   }
   const before = resource.storedAs === undefined ? replacement.before : around.store.takeParsed(existing.change)
-  const change = around.store.write(collection, stored, existing, before)
+  const change = around.store.write(collection, stored, existing, before, readBack)
   return answerOf(kind, change, 200, warnings)
 }
 
@@ -93,7 +94,7 @@ export const prepareReplacement = (kind: WritableKind, replacement: Replacement)
   admitUpdate(resource, after, subresource)
   rules.prepareForUpdate(after, before, subresource)
   after.metadata.managedFields = replacement.track(after, before, subresource)
-  rules.settleUpdate(after, subresource)
+  rules.settleUpdate(after, before, subresource)
   const errors = rules.validateUpdate(after, before, subresource)
   if (errors.length > 0) refuse(invalidObject(resource, existing.change.name, errors))
   kind.checkSchema(after)

@@ -103,32 +103,6 @@ export const knownDifferences: readonly KnownDifference[] = [
       "Its owners are made up, so a garbage collector takes the Service as soon as it comes to it, on either side.",
     sometimes: true,
   })),
-  {
-    script: "definitions",
-    step: "is served too",
-    pointer: "/warnings/0",
-    reason: "A gap: reading through a deprecated version of a custom kind gives no warning yet.",
-  },
-  {
-    script: "status",
-    step: "an unknown field",
-    pointer: "/body/metadata/resourceVersion",
-    reason:
-      "A gap: after a replacement that left out defaulted labels the real server stores the Job once more at the next patch that changes nothing.",
-  },
-  ...["/body/message", "/body/details/causes/0/message"].map((pointer) => ({
-    script: "status",
-    step: "an unknown field, strictly",
-    pointer,
-    reason: "A gap: the document quoted in the message has its members in the client's order instead of Go's.",
-  })),
-  ...["a DaemonSet", "its update strategy"].map((step) => ({
-    script: "workloads",
-    step,
-    pointer: "/body/metadata/managedFields/0/fieldsV1/f:metadata",
-    reason:
-      "A gap: whoever creates a DaemonSet owns the generation of its template that the server notes in an annotation.",
-  })),
 ]
 
 /** The same for the script of kubectl commands: name → reason. */

@@ -167,3 +167,24 @@ test("another past has the kinds of its own definitions", async () => {
   await sendFor(sandbox, 201, "POST", definitions, definition())
   expect((await sendFor(sandbox, 200, "GET", widgets)).items).toEqual([])
 })
+
+test("a deprecated version says so with every answer, in the definition's words or the server's own", async () => {
+  const sandbox = await start()
+  const [v1, v1alpha1] = definition().spec.versions
+  const versions = [
+    v1,
+    { ...v1alpha1, deprecated: true },
+    { ...v1alpha1, name: "v2", deprecated: true },
+    { ...v1alpha1, name: "v3alpha1", deprecated: true, deprecationWarning: "use something else" },
+  ]
+  const deprecating = { ...definition(), spec: { ...definition().spec, versions } }
+  await sendFor(sandbox, 201, "POST", definitions, deprecating)
+  await sendFor(sandbox, 201, "POST", widgets, widget("a"))
+  const warningsOf = async (version: string): Promise<ReadonlyArray<string>> =>
+    (await send(sandbox, "GET", `/apis/example.com/${version}/namespaces/default/widgets/a`)).warnings
+  expect(await warningsOf("v1")).toEqual([])
+  expect(await warningsOf("v1alpha1")).toEqual(["example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget"])
+  // Nothing that is newer is served.
+  expect(await warningsOf("v2")).toEqual(["example.com/v2 Widget is deprecated"])
+  expect(await warningsOf("v3alpha1")).toEqual(["use something else"])
+})

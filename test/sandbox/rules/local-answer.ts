@@ -106,6 +106,7 @@ const created = (resource: Resource, sent: Fields): LocalAnswer => {
   if (metadata.name === undefined && metadata.generateName !== undefined)
     metadata.name = `${metadata.generateName}${suffix}`
   rules.prepareForCreate(object)
+  rules.readBack(object)
   const errors = rules.validate(object)
   const problems =
     errors.length > 0 || resource.plural !== "services" ? errors : allocateService(object, undefined, pools())
@@ -123,7 +124,8 @@ const updated = (resource: Resource, { object: sent, update }: RulesCase, before
   rules.setDefaults(object)
   admitUpdate(resource, object, update?.subresource ?? "")
   rules.prepareForUpdate(object, old, update?.subresource ?? "")
-  rules.settleUpdate(object, update?.subresource ?? "")
+  rules.settleUpdate(object, old, update?.subresource ?? "")
+  rules.readBack(object)
   const errors = rules.validateUpdate(object, old, update?.subresource ?? "")
   const problems = errors.length > 0 || resource.plural !== "services" ? errors : allocateService(object, old, pools())
   if (JSON.stringify(old) !== kept) throw new Error("the stored object was changed")

@@ -135,3 +135,58 @@ test("an Event is found by the names of both of its groups, whoever asked first"
   expect(await named(`${events}?fieldSelector=involvedObject.kind=Node`)).toEqual(["e"])
   expect(await named(`${other}?fieldSelector=regarding.kind=Node`)).toEqual(["e"])
 })
+
+describe("the labels of a Job that was created without any", () => {
+  test("are those of its template, and are stored at the first change after, even if it is none", async () => {
+    const made = await sendFor(sandbox, 201, "POST", jobs, { metadata: { name: "unlabelled" }, ...job })
+    expect(made.metadata.labels).toMatchObject({ "job-name": "unlabelled" })
+    const versions = [made.metadata.resourceVersion]
+    for (let change = 0; change < 3; change++) {
+      const { metadata } = await sendFor(sandbox, 200, "PATCH", `${jobs}/unlabelled`, {}, mergePatch)
+      expect(metadata.labels).toEqual(made.metadata.labels)
+      versions.push(metadata.resourceVersion)
+    }
+    const [first, second, ...later] = versions
+    expect(second).not.toBe(first)
+    expect(later).toEqual([second, second])
+  })
+})
+
+describe("the generation of a DaemonSet's template, an annotation", () => {
+  const daemonSets = "/apis/apps/v1/namespaces/default/daemonsets"
+  const generation = "deprecated.daemonset.template.generation"
+  const labels = { a: "b" }
+  const daemonSet = (image: string) => ({
+    metadata: { name: "d" },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "c", image }] } },
+    },
+  })
+  interface Owned {
+    readonly manager: string
+    readonly fieldsV1: { readonly "f:metadata"?: { readonly "f:annotations"?: Readonly<Record<string, unknown>> } }
+  }
+  const ownersOf = ({ managedFields }: Readonly<Record<string, unknown>>): ReadonlyArray<string> =>
+    (managedFields as ReadonlyArray<Owned>)
+      .filter(({ fieldsV1 }) => fieldsV1["f:metadata"]?.["f:annotations"]?.[`f:${generation}`] !== undefined)
+      .map(({ manager }) => manager)
+
+  test("belongs to the creator, not to who changes the template, and to who leaves it out", async () => {
+    const made = await sendFor(sandbox, 201, "POST", `${daemonSets}?fieldManager=creator`, daemonSet("x"))
+    expect(made.metadata.annotations).toEqual({ [generation]: "1" })
+    expect(ownersOf(made.metadata)).toEqual(["creator"])
+    const template = { spec: { template: { spec: { terminationGracePeriodSeconds: 5 } } } }
+    const changed = await sendFor(sandbox, 200, "PATCH", `${daemonSets}/d?fieldManager=changer`, template, mergePatch)
+    expect(changed.metadata.annotations).toEqual({ [generation]: "2" })
+    expect(ownersOf(changed.metadata)).toEqual(["creator"])
+    const put = await sendFor(sandbox, 200, "PUT", `${daemonSets}/d?fieldManager=replacer`, daemonSet("y"))
+    expect(put.metadata.annotations).toEqual({ [generation]: "3" })
+    expect(ownersOf(put.metadata)).toEqual(["replacer"])
+    const unchanged = await sendFor(sandbox, 200, "PUT", `${daemonSets}/d/status?fieldManager=observer`, {
+      ...daemonSet("y"),
+      status: put.status,
+    })
+    expect(unchanged.metadata.annotations).toEqual({ [generation]: "3" })
+  })
+})

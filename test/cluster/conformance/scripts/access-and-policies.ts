@@ -142,7 +142,10 @@ const policies: Script = {
     post("priority that is too high", classes, named(scheduling, "PriorityClass", "<ns>-y", { value: 2_000_000_000 })),
     post("a class", classes, named(scheduling, "PriorityClass", "<ns>-p", { value: 9 })),
     mergePatch("its value must not change", `${classes}/<ns>-p`, { value: 8 }),
-    post("a pod of that class", inNamespace("v1", "pods"), unscheduledPod("p", { priorityClassName: "<ns>-p" })),
+    post("a pod of that class", inNamespace("v1", "pods"), unscheduledPod("p", { priorityClassName: "<ns>-p" }), {
+      // The real server learns of a class a moment after it has stored it.
+      until: (status) => status === 201,
+    }),
     remove("no class", `${classes}/<ns>-p`),
     get("system classes", `${classes}/system-node-critical`),
   ],

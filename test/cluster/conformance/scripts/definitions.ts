@@ -1,6 +1,6 @@
 /** CustomResourceDefinitions: refused, accepted, changed, removed. */
 
-import type { Json } from "../../exact-json.ts"
+import type { Json, JsonObject } from "../../exact-json.ts"
 import { get, inCluster, inNamespace, isGone, isThere, mergePatch, post, remove, type Script } from "../script.ts"
 import { definition, openSchema } from "./objects.ts"
 
@@ -10,6 +10,31 @@ const groupVersion = `${group}/v1`
 const boxes = (plural: string): string => `${definitions}/${plural}.${group}`
 const isEstablished = (_status: number, body: Json): boolean => JSON.stringify(body).includes('"type":"Established"')
 const table = { headers: { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" } }
+
+/** Much of it is JavaScript's, but none of it RE2's. */
+const unreadable = [
+  "(?=a)b",
+  "(?<!a)b",
+  "(a)\\1",
+  "a{1001}",
+  "(a{100}){100}",
+  "[z-a]",
+  "[a",
+  "(a",
+  "a)",
+  "*a",
+  "a**",
+  "a{2}{3}",
+  "a\\",
+  "\\p{Nobody}",
+  "\\cA",
+  "(?P<a b>c)",
+  "[[:nobody:]]",
+  "(?x)a",
+]
+const patterned = (pattern: string): JsonObject => ({
+  schema: { openAPIV3Schema: { type: "object", properties: { a: { type: "string", pattern } } } },
+})
 
 const definitionRules: Script = {
   name: "definitions",
@@ -44,6 +69,9 @@ const definitionRules: Script = {
         schema: { openAPIV3Schema: { type: "object", properties: { a: { type: "integer", default: "x" } } } },
       }),
     ),
+    ...unreadable.map((pattern) =>
+      post(`a pattern that is none: ${pattern}`, definitions, definition("faulty", "Faulty", patterned(pattern))),
+    ),
     post("dry run", definitions, definition("boxes", "Box", openSchema), { query: { dryRun: "All" } }),
     post("lawful", definitions, definition("boxes", "Box", openSchema, { scope: "Cluster" })),
     get("is established", boxes("boxes"), { until: isEstablished }),
@@ -66,10 +94,16 @@ const definitionRules: Script = {
         versions: [
           { name: "v1", served: true, storage: true, ...openSchema },
           { name: "v2", served: true, storage: false, deprecated: true, deprecationWarning: "use v1", ...openSchema },
+          { name: "v1beta1", served: true, storage: false, deprecated: true, ...openSchema },
+          { name: "v1beta2", served: true, storage: false, ...openSchema },
         ],
       },
     }),
     get("is served too", inCluster(`${group}/v2`, "boxes", "b"), { until: isThere }),
+    mergePatch("written through a deprecated version", inCluster(`${group}/v2`, "boxes", "b"), { old: true }),
+    get("nothing of a deprecated version", inCluster(`${group}/v2`, "boxes", "nothing")),
+    get("a warning in the server's own words", inCluster(`${group}/v1beta1`, "boxes", "b")),
+    get("a version that is not deprecated", inCluster(`${group}/v1beta2`, "boxes", "b")),
     get("versions of the group", `/apis/${group}`),
     mergePatch("scope must not change", boxes("boxes"), { spec: { scope: "Namespaced" } }),
     post("the same kind again", definitions, definition("crates", "Box", openSchema)),

@@ -1,12 +1,15 @@
 /** Unknown and doubled fields under each `fieldValidation`. */
 
-import { inNamespace, post, put, type Script } from "../script.ts"
-import { configMap, pausedDeployment, unscheduledPod } from "./objects.ts"
+import { inNamespace, jsonPatch, mergePatch, post, put, type Script } from "../script.ts"
+import { configMap, pausedDeployment, unmanagedJob, unscheduledPod } from "./objects.ts"
 
 const maps = inNamespace("v1", "configmaps")
 const map = (name: string): string => `${maps}/${name}`
 const pods = inNamespace("v1", "pods")
 const deployments = inNamespace("apps/v1", "deployments")
+const jobs = inNamespace("batch/v1", "jobs")
+const job = `${jobs}/j`
+const services = inNamespace("v1", "services")
 const raw = (text: string): { raw: string } => ({ raw: text })
 const validation: Script = {
   name: "field-validation",
@@ -75,4 +78,48 @@ const validation: Script = {
   }),
 }
 
-export const fieldValidation: readonly Script[] = [validation]
+const strictly = { query: { fieldValidation: "Strict" } }
+const container = {
+  image: "x",
+  name: "c",
+  env: [{ valueFrom: { fieldRef: { fieldPath: "metadata.name" } }, name: "N" }],
+}
+const template = { spec: { restartPolicy: "Never", containers: [container] }, metadata: { labels: { z: "1", a: "1" } } }
+
+/** A refused patch is answered with the whole document, in the order in which Go writes it. */
+const quoting: Script = {
+  name: "quoted-documents",
+  area: "schema",
+  steps: [
+    post("a Job", jobs, unmanagedJob("j", { template })),
+    mergePatch("unknown at the top of a merge patch", job, { nope: 1 }, strictly),
+    mergePatch("unknown in the spec", job, { spec: { nope: { z: 1, a: [{ z: 1, a: 2 }] } } }, strictly),
+    mergePatch(
+      "unknown in a new container",
+      job,
+      { spec: { template: { spec: { containers: [{ nope: 1, name: "c", image: "y" }] } } } },
+      strictly,
+    ),
+    jsonPatch(
+      "unknown in the old container of a JSON patch",
+      job,
+      [{ op: "add", path: "/spec/template/spec/containers/0/nope", value: { z: 1, a: 2 } }],
+      strictly,
+    ),
+    jsonPatch(
+      "unknown in a new one",
+      job,
+      [{ op: "add", path: "/spec/template/spec/containers/0", value: { nope: 1, name: "new", image: "y" } }],
+      strictly,
+    ),
+    post("a Service", services, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "s" },
+      spec: { ports: [{ targetPort: 8080, port: 80 }], selector: { b: "1", a: "1" } },
+    }),
+    mergePatch("unknown in a Service", `${services}/s`, { spec: { nope: 1 } }, strictly),
+  ],
+}
+
+export const fieldValidation: readonly Script[] = [validation, quoting]

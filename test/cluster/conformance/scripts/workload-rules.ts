@@ -3,7 +3,7 @@
  * suspended; of the others, what controllers write is left out of the comparison.
  */
 
-import { get, inNamespace, mergePatch, post, type Script } from "../script.ts"
+import { apply, get, inNamespace, mergePatch, post, put, type Script } from "../script.ts"
 import { emptyReplicaSet, emptyStatefulSet, nodelessDaemonSet, suspendedCronJob, unmanagedJob } from "./objects.ts"
 
 const jobs = inNamespace("batch/v1", "jobs")
@@ -15,6 +15,10 @@ const jobRules: Script = {
   area: "rules",
   steps: [
     post("a job", jobs, unmanagedJob("a")),
+    mergePatch("its default labels are stored at the first change, which may be none", `${jobs}/a`, {}),
+    mergePatch("and once only", `${jobs}/a`, {}),
+    mergePatch("without labels it has those of its template again", `${jobs}/a`, { metadata: { labels: null } }),
+    mergePatch("but the labels are not", `${jobs}/a/status`, { metadata: { labels: null } }),
     post("indexed", jobs, unmanagedJob("b", { completionMode: "Indexed", completions: 3, parallelism: 2 })),
     post("indexed without completions", jobs, unmanagedJob("c", { completionMode: "Indexed" })),
     post(
@@ -97,6 +101,25 @@ const workloadRules: Script = {
     mergePatch("its update strategy", of("daemonsets", "d"), {
       spec: { updateStrategy: { type: "OnDelete", rollingUpdate: null } },
     }),
+    mergePatch(
+      "whoever changes the template does not own its generation",
+      of("daemonsets", "d"),
+      { spec: { template: { spec: { terminationGracePeriodSeconds: 5 } } } },
+      { query: { fieldManager: "second" } },
+    ),
+    put("whoever leaves the generation out does", of("daemonsets", "d"), nodelessDaemonSet("d"), {
+      query: { fieldManager: "third" },
+    }),
+    mergePatch(
+      "so does whoever sets it, in vain",
+      of("daemonsets", "d"),
+      { metadata: { annotations: { "deprecated.daemonset.template.generation": "77" } } },
+      { query: { fieldManager: "fourth" } },
+    ),
+    put("through the status too", of("daemonsets", "d", "status"), nodelessDaemonSet("d"), {
+      query: { fieldManager: "fifth" },
+    }),
+    apply("an applied DaemonSet", of("daemonsets", "e"), "applier", nodelessDaemonSet("e")),
     post("a ControllerRevision", of("controllerrevisions"), {
       apiVersion: "apps/v1",
       kind: "ControllerRevision",
