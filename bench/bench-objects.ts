@@ -5,6 +5,9 @@
  *
  * What differs between objects of a real cluster without being a number (hashes, image tags, addresses) differs between
  * varieties, so that zstd meets what it meets in life: a real cluster's changes took 76 bytes (architecture §5).
+ *
+ * Objects that are to be longer get more environment variables and the fields that own them, so that the share of quotes
+ * stays; shorter ones have no `managedFields` and only the container of their pod.
  */
 import type { BenchKind } from "./bench-kinds.ts"
 import { nameDigits, placeholders, uidDigits, versionDigits } from "./object-template.ts"
@@ -13,15 +16,42 @@ import { nameDigits, placeholders, uidDigits, versionDigits } from "./object-tem
  * An object of `kind` as JSON, with placeholders for its numbers; as long as the kind says.
  *
  * @param variety objects of different variety differ as two objects of a cluster do, beyond their names.
+ * @throws RangeError below some 1,000 bytes (Pods: 4,200)
  */
 export const objectText = (kind: BenchKind, variety: number): string => {
+  const bytes = kind.lineBytes - '{"type":"MODIFIED","object":}\n'.length
+  const detail = lengthOf(objectOf(kind, variety, "whole", 0)) > bytes ? "bare" : "whole"
+  const least = lengthOf(objectOf(kind, variety, detail, 0))
+  const variableBytes = lengthOf(objectOf(kind, variety, detail, 1)) - least
+  const variables = kind.kind === "Pod" ? 0 : Math.max(0, Math.floor((bytes - least) / variableBytes))
+  return filled(objectOf(kind, variety, detail, variables), kind, bytes, variety)
+}
+
+/** `bare`: without managedFields and what a pod has beside its container. */
+type Detail = "whole" | "bare"
+
+interface BenchObject {
+  readonly metadata: { readonly annotations: { "example.com/note": string } }
+}
+
+const lengthOf = (object: BenchObject): number => JSON.stringify(object).length
+
+/** Made as long as wanted by a note, which is shorter than what could be added otherwise. */
+const filled = (object: BenchObject, kind: BenchKind, bytes: number, variety: number): string => {
+  const missing = bytes - lengthOf(object)
+  if (missing < 0) throw new RangeError(`a ${kind.kind} takes ${-missing} bytes more than ${kind.lineBytes}`)
+  object.metadata.annotations["example.com/note"] = randomDigits(variety + 1_000_000)(missing)
+  return JSON.stringify(object)
+}
+
+const objectOf = (kind: BenchKind, variety: number, detail: Detail, variables: number): BenchObject => {
   const random = randomDigits(variety)
   const name = `web-${placeholders.index.repeat(nameDigits)}`
   const isPod = kind.kind === "Pod"
   const labels = isPod ? { app: name, "pod-template-hash": random(10) } : { app: name }
-  const { spec, status } = isPod ? podParts(random) : workloadParts(name, labels, random)
-  const annotations = { "deployment.kubernetes.io/revision": "1", "example.com/note": "" }
-  const object = {
+  const parts = isPod ? podParts(random) : workloadParts(name, labels, random, variables)
+  const { spec, status } = detail === "whole" || isPod ? parts : bareParts(random, variables)
+  return {
     kind: kind.kind,
     apiVersion: kind.apiVersion,
     metadata: {
@@ -32,20 +62,21 @@ export const objectText = (kind: BenchKind, variety: number): string => {
       generation: 1,
       creationTimestamp: moment,
       labels,
-      annotations,
+      annotations: {
+        ...(detail === "whole" && { "deployment.kubernetes.io/revision": "1" }),
+        "example.com/note": "",
+      },
       ...(isPod && { ownerReferences: [ownerOf(name)] }),
-      managedFields: [
-        managed(kind, "kubectl", { "f:metadata": fieldsOf({ labels }), "f:spec": fieldsOf(spec) }),
-        managed(kind, isPod ? "kubelet" : "kube-controller-manager", { "f:status": fieldsOf(status) }, "status"),
-      ],
+      ...(detail === "whole" && {
+        managedFields: [
+          managed(kind, "kubectl", { "f:metadata": fieldsOf({ labels }), "f:spec": fieldsOf(spec) }),
+          managed(kind, isPod ? "kubelet" : "kube-controller-manager", { "f:status": fieldsOf(status) }, "status"),
+        ],
+      }),
     },
     spec,
     status,
-  }
-  const missing = kind.lineBytes - '{"type":"MODIFIED","object":}\n'.length - JSON.stringify(object).length
-  if (missing < 0) throw new RangeError(`a ${kind.kind} takes ${-missing} bytes more than ${kind.lineBytes}`)
-  annotations["example.com/note"] = random(missing)
-  return JSON.stringify(object)
+  } as BenchObject
 }
 
 const moment = "2026-11-21T09:38:03Z"
@@ -98,12 +129,35 @@ const fieldsOf = (value: unknown): object => {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [`f:${key}`, fieldsOf(member)]))
 }
 
-const podSpec = (random: (digits: number) => string) => ({
+const changeVariable = { name: "CHANGE", value: placeholders.change.repeat(versionDigits) }
+
+const furtherVariables = (random: (digits: number) => string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    name: `VARIABLE_${String(index).padStart(5, "0")}`,
+    value: random(16),
+  }))
+
+/** Differs between heartbeats, which change nothing else. */
+const heartbeatText = `at ${placeholders.heartbeat.repeat(versionDigits)}`
+
+/** The least that a workload has. */
+const bareParts = (random: (digits: number) => string, variables: number) => ({
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      spec: { containers: [{ name: "main", env: [changeVariable, ...furtherVariables(random, variables)] }] },
+    },
+  },
+  status: { replicas: 3, conditions: [{ type: "Available", status: "True", message: heartbeatText }] },
+})
+
+const podSpec = (random: (digits: number) => string, variables = 0) => ({
   containers: [
     {
       name: "main",
       image: `registry.example/web:${random(7)}`,
-      env: [{ name: "CHANGE", value: placeholders.change.repeat(versionDigits) }],
+      env: [changeVariable, ...furtherVariables(random, variables)],
       resources: {},
       terminationMessagePolicy: "File",
       imagePullPolicy: "IfNotPresent",
@@ -116,11 +170,11 @@ const podSpec = (random: (digits: number) => string) => ({
   schedulerName: "default-scheduler",
 })
 
-const workloadParts = (name: string, labels: object, random: (digits: number) => string) => ({
+const workloadParts = (name: string, labels: object, random: (digits: number) => string, variables: number) => ({
   spec: {
     replicas: 3,
     selector: { matchLabels: { app: name } },
-    template: { metadata: { labels }, spec: podSpec(random) },
+    template: { metadata: { labels }, spec: podSpec(random, variables) },
     strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
     revisionHistoryLimit: 10,
     progressDeadlineSeconds: 600,
@@ -135,7 +189,7 @@ const workloadParts = (name: string, labels: object, random: (digits: number) =>
       lastUpdateTime: moment,
       lastTransitionTime: moment,
       reason: type === "Available" ? "MinimumReplicasAvailable" : "NewReplicaSetAvailable",
-      message: `ReplicaSet "web-${random(10)}" has progressed.`,
+      message: `ReplicaSet "web-${random(10)}" ${type === "Available" ? heartbeatText : "has progressed"}.`,
     })),
   },
 })

@@ -25,18 +25,22 @@ export interface ChangesMemory {
   readonly last: ResidentMemory
   /** Some seconds later. */
   readonly restingBytes: number
+  /** When garbage was collected after that: what is needed. NaN for who cannot be told to. */
+  readonly collectedBytes: number
 }
 
 export const followChanges = async (
   cluster: BenchCluster,
   subject: RunningSubject,
   changes: number,
+  perSecond?: number,
 ): Promise<ChangesMemory> => {
   await subject.listed(patienceMs)
   using memory = new MemoryWatch(subject.pid)
   const startMs = performance.now()
   const before = subject.progress?.length ?? 0
-  await runChanges(cluster, subject, 0, changes, patienceMs)
+  const timeoutMs = patienceMs + (perSecond === undefined ? 0 : (changes / perSecond) * 1000)
+  await runChanges(cluster, subject, changes, timeoutMs, perSecond)
   const last = memory.sample()
   // How far it was at each moment: as it says itself, or at a steady pace.
   const looks = subject.progress?.slice(before) ?? []
@@ -50,6 +54,8 @@ export const followChanges = async (
   const growth = slope(points.filter(({ x }) => x >= changes / parts))
   await sleep(restMs)
   const resting = memory.sample()
+  await subject.collectGarbage?.()
+  const collectedBytes = subject.collectGarbage === undefined ? Number.NaN : memory.sample().resident
   return {
     changes,
     peakBytes: resting.peak,
@@ -57,5 +63,6 @@ export const followChanges = async (
     steps,
     last,
     restingBytes: resting.resident,
+    collectedBytes,
   }
 }

@@ -12,7 +12,8 @@ const threadGroups: Readonly<Record<string, string>> = {
 }
 
 export interface ChangesRun {
-  readonly changes: number
+  /** Events sent, heartbeats included. */
+  readonly events: number
   /** From the order to send until the last was taken. */
   readonly seconds: number
   /** Of the whole process in that time. */
@@ -25,37 +26,41 @@ export interface ChangesRun {
   readonly behindMs: number
 }
 
-/** Sends `changes` changes and waits until the subject, which has taken `takenBefore`, has taken them too. */
+/** Sends `events` events, heartbeats among them, and waits until the subject has taken what it takes of them. */
 export const runChanges = async (
   cluster: BenchCluster,
   subject: RunningSubject,
-  takenBefore: number,
-  changes: number,
+  events: number,
   timeoutMs: number,
+  perSecond?: number,
 ): Promise<ChangesRun> => {
-  const threads = readThreads(subject.pid)
-  const cpu = readCpuSeconds(subject.pid)
+  const processes = subject.processes?.() ?? [subject.pid]
+  const threadsOf = () => new Map(processes.flatMap((pid) => [...readThreads(pid)]))
+  const cpuOf = () => processes.reduce((sum, pid) => sum + readCpuSeconds(pid), 0)
+  const threads = threadsOf()
+  const cpu = cpuOf()
   const start = performance.now()
-  const taken = subject.taken(takenBefore + changes, timeoutMs)
+  const sent = cluster.change(events, timeoutMs, perSecond)
+  const { ordered } = cluster
   const [sentAtMs, takenAtMs] = await Promise.all([
-    cluster.change(changes, timeoutMs),
-    taken.then(() => performance.timeOrigin + performance.now()),
+    sent,
+    subject.taken(subject.skipsHeartbeats ? ordered.changes : ordered.events, timeoutMs),
   ])
-  const cpuSeconds = readCpuSeconds(subject.pid) - cpu
-  const seconds = (takenAtMs - performance.timeOrigin - start) / 1000
+  const cpuSeconds = cpuOf() - cpu
+  const seconds = (takenAtMs - start) / 1000
   const groups = new Map<string, number>()
   let busiest = { running: 0, waiting: 0 }
-  for (const thread of threadTimes(threads, readThreads(subject.pid))) {
+  for (const thread of threadTimes(threads, threadsOf())) {
     const group = threadGroups[thread.name] ?? "other"
     groups.set(group, (groups.get(group) ?? 0) + thread.seconds)
     if (thread.running > busiest.running) busiest = thread
   }
   return {
-    changes,
+    events,
     seconds,
     cpuSeconds,
     threadSeconds: groups,
     busiest: { running: busiest.running / seconds, waiting: busiest.waiting / seconds },
-    behindMs: takenAtMs - sentAtMs,
+    behindMs: performance.timeOrigin + takenAtMs - sentAtMs,
   }
 }

@@ -6,6 +6,7 @@
  */
 import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
+import { collectableOptions, collectGarbage } from "./forced-collection.ts"
 import { fieldOf, LineProcess } from "./line-process.ts"
 import type { RunningSubject, StartSubject } from "./subject.ts"
 
@@ -23,22 +24,29 @@ const start = (script: string): StartSubject => {
   let program: Promise<string> | undefined
   return async (cluster, { kinds }): Promise<RunningSubject> => {
     program ??= asJavaScript(script)
-    const child = new LineProcess({ script: [await program, String(cluster.port), ...kinds], endsBy: "input" })
+    const child = new LineProcess({
+      script: [await program, String(cluster.port), ...kinds],
+      endsBy: "input",
+      environment: { NODE_OPTIONS: collectableOptions },
+    })
     const hasListed = child.hear("the lists", 2 ** 31 - 1, fieldOf<boolean>("listed"))
+    const listedAt = hasListed.then(() => performance.now())
     // Asked for later, and by then it may have failed.
-    hasListed.catch(() => undefined)
+    listedAt.catch(() => undefined)
     return {
       pid: child.pid,
-      listed: async (timeoutMs) => {
-        await within(hasListed, timeoutMs, () => child.error(`${script} has not listed within ${timeoutMs} ms`))
-      },
+      skipsHeartbeats: false,
+      listed: (timeoutMs) =>
+        within(listedAt, timeoutMs, () => child.error(`${script} has not listed within ${timeoutMs} ms`)),
       taken: async (changes, timeoutMs) => {
         const answer = child.hear(`${changes} changes`, timeoutMs, (line) =>
           (fieldOf<number>("taken")(line) ?? 0) >= changes ? true : undefined,
         )
         child.tell({ until: changes })
         await answer
+        return performance.now()
       },
+      collectGarbage: () => collectGarbage(child),
       [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
     }
   }

@@ -37,6 +37,8 @@ const formats = ["ndjson", "simkube"] as const
 export const exporting: Scenario = {
   name: "export",
   description: "time and memory of exporting 100,000 events, as NDJSON and in SimKube's format",
+  takes: [],
+  takesPeer: false,
   run: async (settings) => {
     const events = settings.events ?? (settings.isQuick ? 5000 : 100_000)
     const rounds = settings.rounds ?? (settings.isQuick ? 1 : 5)

@@ -3,8 +3,9 @@
  * Deployments on every watch of them, as many as it was told and as fast as the reader takes them.
  *
  * Spawned by generator-process.ts, with {@link GeneratorOptions} as a JSON argument. Standard input takes lines
- * `{"changes": n}`: n more changes on every watch of Deployments, present and future. Standard output has lines
- * `{"port"}` at the start and `{"sent", "atMs"}` when a watch has had all. Ends when its standard input closes.
+ * `{"changes": n, "perSecond": r}`: n more events on every watch of Deployments, present and future; without `perSecond` as fast
+ * as they are read. Standard output has lines `{"port"}` at the start, `{"paced"}` when a pace begins, `{"watches"}` when a
+ * watch of Deployments begins and `{"sent", "atMs", "lateMs"}` when one has had all. Ends when its standard input closes.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -12,9 +13,9 @@ import type { Socket } from "node:net"
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type BenchKind, baseKinds, deployments, furtherKinds, groupPathOf, pathOf, pods } from "./bench-kinds.ts"
-import { renderFrames } from "./event-frames.ts"
+import { ChangeSender } from "./change-sender.ts"
 import { renderObjects } from "./listing.ts"
-import { firstVersion, type ObjectTemplate } from "./object-template.ts"
+import { listVersion } from "./object-template.ts"
 
 export interface GeneratorOptions {
   /** Objects of each kind by its name, such as `{"Pod": 100000}`; default 1,000 of the base kinds, 10 of further ones. */
@@ -25,19 +26,32 @@ export interface GeneratorOptions {
   readonly isStreamingListKnown?: boolean
   /** ms after which the owner of a pod that is asked for by name is answered. Default: such reads are not served. */
   readonly ownerDelayMs?: number
+  /** Share of events that change `status` alone, 0 to 1. Default 0. */
+  readonly heartbeatShare?: number
+  /** Length of Deployments and ReplicaSets as a compact watch line, bytes. Default: what bench-kinds.ts says. */
+  readonly objectBytes?: number
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as GeneratorOptions
-const kinds = [...baseKinds, ...furtherKinds(options.furtherKinds ?? 0)]
+const isSized = (kind: BenchKind): boolean => kind !== pods && baseKinds.includes(kind)
+const kinds = [...baseKinds, ...furtherKinds(options.furtherKinds ?? 0)].map((kind) =>
+  isSized(kind) ? { ...kind, lineBytes: options.objectBytes ?? kind.lineBytes } : kind,
+)
+const changing = kinds.find(({ kind }) => kind === deployments.kind) ?? deployments
 
-/** Version of every list. Objects have lower ones, changes higher ones. */
-const listVersion = firstVersion + 1_000_000
+const countOf = (kind: BenchKind): number =>
+  options.listed?.[kind.kind] ?? (baseKinds.some((base) => base.kind === kind.kind) ? 1000 : 10)
 
-/** Changes that every watch of Deployments is to have had. */
-let goal = 0
-const waiting = new Set<() => void>()
+const say = (line: object): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
 
-const countOf = (kind: BenchKind): number => options.listed?.[kind.kind] ?? (baseKinds.includes(kind) ? 1000 : 10)
+const sender = new ChangeSender({
+  kind: changing,
+  objects: countOf(changing),
+  heartbeatShare: options.heartbeatShare ?? 0,
+  say,
+})
 
 const resourceLists = new Map<string, unknown>(
   [...new Set(kinds.map(groupPathOf))].map((path) => {
@@ -130,7 +144,7 @@ const watch = async (kind: BenchKind, query: URLSearchParams, response: ServerRe
     await send(response, `{"type":"BOOKMARK","object":${JSON.stringify(initialEventsEnd(kind))}}\n`)
   }
   const asked = Number(query.get("resourceVersion") ?? listVersion)
-  if (kind === deployments) await sendChanges(socket, Math.max(0, asked - listVersion))
+  if (kind === changing) await sender.sendTo(socket, Math.max(0, asked - listVersion))
 }
 
 const initialEventsEnd = ({ kind, apiVersion }: BenchKind) => ({
@@ -139,40 +153,7 @@ const initialEventsEnd = ({ kind, apiVersion }: BenchKind) => ({
   metadata: { resourceVersion: String(listVersion), annotations: { "k8s.io/initial-events-end": "true" } },
 })
 
-/**
- * The changes after the first `had`, for as long as there are more to send: what a resumed watch has had is not sent
- * again. One write per event, because the API server flushes each event by itself: a full socket is waited for with one
- * event in hand, or Node would send the events that gather meanwhile with one call.
- */
-const sendChanges = async (socket: Socket, had: number): Promise<void> => {
-  const frames = renderFrames(deployments, Math.max(100, Math.min(1000, countOf(deployments))))
-  let wake: () => void = () => undefined
-  const wakeUp = (): void => wake()
-  for (const event of ["drain", "close", "error"]) socket.on(event, wakeUp)
-  waiting.add(wakeUp)
-  const untilWoken = (): Promise<void> =>
-    new Promise((resolve) => {
-      wake = resolve
-    })
-  for (let sent = had; !socket.destroyed; ) {
-    while (sent < goal && socket.writableLength === 0 && !socket.destroyed) {
-      const frame = frames[sent % frames.length] as ObjectTemplate
-      sent++
-      frame.number("version", listVersion + sent)
-      frame.number("change", sent)
-      socket.write(frame.bytes)
-      if (sent === goal) say({ sent, atMs: Date.now() })
-    }
-    await untilWoken()
-  }
-  waiting.delete(wakeUp)
-}
-
-const say = (line: object): void => {
-  process.stdout.write(`${JSON.stringify(line)}\n`)
-}
-
-// With the smallest mark every write asks for a `drain`, which is what sendChanges waits for.
+// With the smallest mark every write asks for a `drain`, which is what the sender waits for.
 const server = createServer({ highWaterMark: 1 }, (request, response) => {
   answer(request, response).catch((cause: unknown) => {
     process.stderr.write(`generator: ${String(cause)}\n`)
@@ -186,7 +167,7 @@ server.listen(0, "127.0.0.1", () => {
 })
 createInterface(process.stdin)
   .on("line", (line) => {
-    goal += (JSON.parse(line) as { changes: number }).changes
-    for (const wakeUp of waiting) wakeUp()
+    const { changes, perSecond } = JSON.parse(line) as { changes: number; perSecond?: number }
+    sender.order(changes, perSecond)
   })
   .on("close", () => process.exit(0))

@@ -13,8 +13,8 @@ const keptLines = 20
 const endMs = 10_000
 
 export interface LineProcessOptions {
-  /** Arguments of Node; the first is the script. */
-  readonly script: ReadonlyArray<string>
+  /** Arguments of Node; the first is the script. Instead a command line, which gets a process group of its own. */
+  readonly script: ReadonlyArray<string> | string
   readonly environment?: Readonly<Record<string, string>>
   /** How it is asked to end: its standard input is closed, or SIGTERM is sent as well. */
   readonly endsBy: "input" | "signal"
@@ -24,6 +24,9 @@ export class LineProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
   readonly #exited: Promise<unknown>
   readonly #endsBy: "input" | "signal"
+  readonly #isGroup: boolean
+  /** Nobody survives a bench that ends early. */
+  readonly #kill = (): void => this.#signal("SIGKILL")
   readonly #said: Array<string> = []
   readonly #listeners = new Set<(line: string | undefined) => void>()
   #isOver = false
@@ -31,11 +34,15 @@ export class LineProcess implements AsyncDisposable {
   /** Lines of both outputs are heard; the program is this Node. */
   constructor({ script, environment, endsBy }: LineProcessOptions) {
     this.#endsBy = endsBy
-    this.#child = spawn(process.execPath, [...script], {
+    this.#isGroup = typeof script === "string"
+    const [program, args] = typeof script === "string" ? ["/bin/sh", ["-c", script]] : [process.execPath, [...script]]
+    this.#child = spawn(program, args, {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...environment },
+      detached: this.#isGroup,
     })
     this.#exited = once(this.#child, "close")
+    process.once("exit", this.#kill)
     this.#child.on("close", () => {
       this.#isOver = true
       for (const listener of this.#listeners) listener(undefined)
@@ -53,6 +60,22 @@ export class LineProcess implements AsyncDisposable {
 
   tell(message: object): void {
     this.#child.stdin.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** It has ended. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  signal(signal: "SIGUSR1"): void {
+    this.#child.kill(signal)
+  }
+
+  /** Every line said from now on. */
+  listen(listener: (line: string) => void): void {
+    this.#listeners.add((line) => {
+      if (line !== undefined) listener(line)
+    })
   }
 
   /** The first answer that `read` makes of a line said from now on. Rejects after `timeoutMs`, or if the process ends. */
@@ -98,10 +121,25 @@ export class LineProcess implements AsyncDisposable {
   /** Asks it to end, and kills it if it does not. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.stdin.end()
-    if (this.#endsBy === "signal") this.#child.kill("SIGTERM")
-    const timer = setTimeout(() => this.#child.kill("SIGKILL"), endMs)
+    if (this.#endsBy === "signal") this.#signal("SIGTERM")
+    const timer = setTimeout(this.#kill, endMs)
     await this.#exited
     clearTimeout(timer)
+    process.off("exit", this.#kill)
+  }
+
+  #signal(signal: "SIGTERM" | "SIGKILL"): void {
+    if (this.#isOver) return
+    if (!this.#isGroup || this.#child.pid === undefined) {
+      this.#child.kill(signal)
+      return
+    }
+    try {
+      process.kill(-this.#child.pid, signal)
+    } catch (cause) {
+      // All of the group have ended already.
+      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause
+    }
   }
 
   #hear(line: string): void {

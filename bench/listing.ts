@@ -9,6 +9,8 @@ import { firstVersion, ObjectTemplate } from "./object-template.ts"
 const pieceBytes = 64 * 1024
 /** Different texts among the objects of a list. The next one alike is megabytes away, beyond what compression sees. */
 const varieties = 1000
+/** Bytes of different texts that are held; beyond that objects repeat sooner. */
+const heldBytes = 64e6
 
 /** What stands around each object, and between two. */
 export interface Affixes {
@@ -35,10 +37,11 @@ export function* renderObjects(kind: BenchKind, from: number, until: number, aff
   const { before, between, after } = affixes
   const templates = templatesOf(kind, affixes)
   const piece = Buffer.alloc(pieceBytes + kind.lineBytes * 2)
+  const different = Math.max(1, Math.min(varieties, Math.floor(heldBytes / kind.lineBytes)))
   let start = between.length
   let end = 0
   for (let index = from; index < until; index++) {
-    const variety = index % varieties
+    const variety = index % different
     templates[variety] ??= new ObjectTemplate(`${between}${before}${objectText(kind, variety)}${after}`)
     end = templates[variety].copyTo(piece, end, index, firstVersion + index)
     if (end < pieceBytes && index + 1 < until) continue

@@ -1,127 +1,77 @@
 /**
- * What a frame costs on its way from one thread to another: written into shared memory (src/runtime), cloned, or transferred.
- *
- *   node bench/mailbox.ts [rounds]
+ * Scenario *mailbox*: what a frame costs on its way from one thread to another: written into shared memory (src/runtime), cloned, or
+ * transferred by postMessage.
  *
  * Each way does the same work: the sender copies bytes "from the network" into the frame and keeps the frame until it is
  * acknowledged; the receiver looks at one byte per cache line and acknowledges every MiB; 8 MiB may be unacknowledged. The
- * ways take turns within each round, and the median of the rounds is shown. Sender and receiver are the CPU time of their
- * threads; process also counts what V8's other threads do to collect the garbage.
+ * ways take turns within each round. Sender and receiver are the CPU time of their threads; process also counts what V8's
+ * other threads do to collect the garbage.
  */
-import { isMainThread, MessageChannel, type MessagePort, parentPort, Worker } from "node:worker_threads"
-import { Inbox } from "../src/runtime/inbox.ts"
-import { Outbox } from "../src/runtime/outbox.ts"
+import { MessageChannel, Worker } from "node:worker_threads"
+import type { MailboxRun, MailboxStart, Way } from "./mailbox-worker.ts"
+import { quotients } from "./ratios.ts"
+import { inRounds, type Scenario, type ScenarioReport } from "./scenario.ts"
+import { median } from "./statistics.ts"
+import type { Measure } from "./table.ts"
 
-type Way = "shared" | "clone" | "transfer"
+const frameKibs: ReadonlyArray<number> = [16, 64, 256]
+const otherWays = { clone: "cloned", transfer: "transferred" } as const
+const ways: ReadonlyArray<Way> = ["shared", "clone", "transfer"]
+/** KiB of a run and way: frames beyond it are what is measured. A power of two, as the frames are. */
+const runKibs = 512 * 1024
+const limitMs = 60_000
 
-interface Run {
-  readonly way: Way
-  readonly frameBytes: number
-  readonly frames: number
-}
+/** Rounds of one size, by way. */
+type Runs = Readonly<Record<Way, Array<Costs>>>
 
-interface Start extends Run {
-  readonly side: "sender" | "receiver"
-  readonly port: MessagePort
-}
-
-const windowBytes = 8 * 1024 * 1024
-const acknowledgeBytes = 1024 * 1024
-
-/** Calls `send` until all frames are sent and acknowledged. `send` answers false without credit, and is called again. */
-const sendAll = (start: Start, done: () => void): void => {
-  const { way, frameBytes, frames, port } = start
-  const network = Buffer.alloc(frameBytes, 7)
-  if (way === "shared") {
-    const outbox = new Outbox("bench", 1, { now: () => performance.now(), windowBytes, bufferBytes: 0 })
-    let sent = 0
-    const pump = (): void => {
-      while (sent < frames && outbox.isWritable) {
-        outbox.reserve(frameBytes).set(network)
-        outbox.commit(frameBytes)
-        sent++
+export const mailbox: Scenario = {
+  name: "mailbox",
+  description: "a frame from thread to thread: in shared memory, against postMessage cloning or transferring it",
+  takes: [],
+  takesPeer: false,
+  run: async ({ rounds, isQuick, tell }) => {
+    const runs = new Map<number, Runs>(frameKibs.map((kib) => [kib, { shared: [], clone: [], transfer: [] }]))
+    const done = await inRounds(rounds ?? (isQuick ? 1 : 5), limitMs, async (round) => {
+      for (const [kib, costs] of runs) {
+        const frames = runKibs / kib / (isQuick ? 8 : 1)
+        for (const way of ways) costs[way].push(await measure({ way, frameBytes: kib * 1024, frames }))
+        const process = ways.map((way) => `${way} ${costs[way].at(-1)?.process.toFixed(1)}`).join(", ")
+        tell(`round ${round}: ${kib} KiB: ${process} µs a frame`)
       }
-      if (sent === frames) void outbox.flushed().then(done)
-    }
-    outbox.onWritable(pump)
-    outbox.attach(port)
-    pump()
-    return
-  }
-  const kept: Array<Uint8Array> = []
-  let sent = 0
-  const pump = (): void => {
-    while (sent < frames && kept.length * frameBytes < windowBytes) {
-      const frame = new Uint8Array(frameBytes)
-      frame.set(network)
-      kept.push(frame)
-      sent++
-      if (way === "clone") port.postMessage(frame)
-      else {
-        // What is transferred is gone from here, so what is kept for the next receiver is a copy.
-        const copy = frame.slice()
-        port.postMessage(copy, [copy.buffer])
-      }
-    }
-  }
-  port.on("message", (acknowledged: number) => {
-    kept.splice(0, acknowledged)
-    if (sent === frames && kept.length === 0) done()
-    else pump()
-  })
-  pump()
+    })
+    return report(runs, done)
+  },
 }
 
-const receiveAll = ({ way, frameBytes, port }: Start): void => {
-  const perAcknowledgement = Math.max(1, Math.floor(acknowledgeBytes / frameBytes))
-  let seen = 0
-  const look = (frame: Uint8Array): void => {
-    for (let index = 0; index < frame.length; index += 64) seen = (seen + (frame[index] ?? 0)) | 0
-  }
-  if (way === "shared") {
-    const inbox = new Inbox(
-      "bench",
-      {
-        attached: () => 0,
-        frame(sender, { incarnation, number, payload }) {
-          look(payload)
-          if (number % perAcknowledgement === 0) inbox.acknowledge(sender, incarnation, number)
-        },
-      },
-      (error) => {
-        throw error
-      },
-    )
-    inbox.attach("sender", 1, port)
-    return
-  }
-  let unacknowledged = 0
-  port.on("message", (frame: Uint8Array) => {
-    look(frame)
-    if (++unacknowledged < perAcknowledgement) return
-    port.postMessage(unacknowledged)
-    unacknowledged = 0
-  })
-}
-
-/** µs of CPU that this thread has used. */
-const threadMicros = (): number => {
-  const { user, system } = process.threadCpuUsage()
-  return user + system
-}
-
-const serve = (parent: MessagePort): void => {
-  let before = 0
-  parent.on("message", (message: Start | "report") => {
-    if (message === "report") {
-      parent.postMessage(threadMicros() - before)
-      return
-    }
-    before = threadMicros()
-    if (message.side === "receiver") receiveAll(message)
-    else sendAll(message, () => parent.postMessage("done"))
-  })
-}
+const report = (runs: ReadonlyMap<number, Runs>, rounds: number): ScenarioReport => ({
+  measures: [...runs].flatMap(([kib, costs]): ReadonlyArray<Measure> => {
+    const row = (name: string, values: ReadonlyArray<Costs>, cost: keyof Costs): Measure => ({
+      name,
+      unit: "µs",
+      digits: 1,
+      ours: values.map((each) => each[cost]),
+    })
+    return [
+      row(`frame of ${kib} KiB, process`, costs.shared, "process"),
+      row("– of it sender", costs.shared, "sender"),
+      row("– of it receiver", costs.shared, "receiver"),
+      row("– wall", costs.shared, "wall"),
+      ...Object.entries(otherWays).map(([way, name]) =>
+        row(`– ${name} instead, process`, costs[way as Way], "process"),
+      ),
+    ]
+  }),
+  notes: [
+    `${rounds} ${rounds === 1 ? "round" : "rounds"} of shared memory, clone, transfer in turn; CPU of all threads of the process.`,
+    ...Object.entries(otherWays).map(([way, name]) => {
+      const ratios = [...runs].map(([kib, costs]) => {
+        const cost = (of: Way): ReadonlyArray<number> => costs[of].map(({ process }) => process)
+        return `${median(quotients(cost(way as Way), cost("shared"))).toFixed(2)} at ${kib} KiB`
+      })
+      return `A ${name} frame costs this many times what ours does (medians of the rounds): ${ratios.join(", ")}.`
+    }),
+  ],
+})
 
 interface Costs {
   readonly sender: number
@@ -132,15 +82,16 @@ interface Costs {
 
 const answer = (worker: Worker): Promise<unknown> => new Promise((resolve) => worker.once("message", resolve))
 
-const measure = async (run: Run): Promise<Costs> => {
-  const [sender, receiver] = [new Worker(new URL(import.meta.url)), new Worker(new URL(import.meta.url))]
+const measure = async (run: MailboxRun): Promise<Costs> => {
+  const program = new URL("./mailbox-worker.ts", import.meta.url)
+  const [sender, receiver] = [new Worker(program), new Worker(program)]
   const once = async (frames: number): Promise<Costs> => {
     const { port1, port2 } = new MessageChannel()
     const cpu = process.cpuUsage()
     const wall = performance.now()
-    receiver.postMessage({ ...run, frames, side: "receiver", port: port2 } satisfies Start, [port2])
+    receiver.postMessage({ ...run, frames, side: "receiver", port: port2 } satisfies MailboxStart, [port2])
     const done = answer(sender)
-    sender.postMessage({ ...run, frames, side: "sender", port: port1 } satisfies Start, [port1])
+    sender.postMessage({ ...run, frames, side: "sender", port: port1 } satisfies MailboxStart, [port1])
     await done
     const elapsed = performance.now() - wall
     const { user, system } = process.cpuUsage(cpu)
@@ -159,32 +110,3 @@ const measure = async (run: Run): Promise<Costs> => {
   await Promise.all([sender.terminate(), receiver.terminate()])
   return costs
 }
-
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-
-const main = async (): Promise<void> => {
-  const rounds = Number(process.argv[2] ?? 5)
-  const ways: ReadonlyArray<Way> = ["shared", "clone", "transfer"]
-  console.log("µs a frame          sender  receiver  process     wall")
-  for (const kib of [16, 64, 256]) {
-    const results = new Map<Way, Array<Costs>>(ways.map((way) => [way, []]))
-    for (let round = 0; round < rounds; round++) {
-      for (const way of ways) {
-        const frames = (1024 * 1024) / kib / 2
-        results.get(way)?.push(await measure({ way, frameBytes: kib * 1024, frames }))
-      }
-    }
-    for (const [way, costs] of results) {
-      const cell = (column: keyof Costs): string =>
-        median(costs.map((each) => each[column]))
-          .toFixed(1)
-          .padStart(9)
-      console.log(
-        `${`${kib} KiB`.padStart(7)} ${way.padEnd(9)}${cell("sender")} ${cell("receiver")}${cell("process")}${cell("wall")}`,
-      )
-    }
-  }
-}
-
-if (isMainThread) await main()
-else if (parentPort !== null) serve(parentPort)

@@ -2,20 +2,23 @@
  * Objects of the benchmarks' cluster, rendered once and then only renumbered, so that the generator spends its time in the
  * kernel and not in JSON.
  *
- * A template is the text of an object with places of fixed width for its index, its version and its latest change (an
- * environment variable of the container, so that every change is one of `spec`). The texts are bench-objects.ts.
+ * A template is the text of an object with places of fixed width for its index, its version, its latest change (an
+ * environment variable of the container, so that every change is one of `spec`) and its latest heartbeat (a condition's
+ * message, so that a heartbeat is one of `status` alone). The texts are bench-objects.ts.
  */
 /** Digits of a version; 12 suffice for 10^12 events and keep every line of a kind equally long. */
 export const versionDigits = 12
 /** Smallest version: the first with that many digits. */
 export const firstVersion = 100_000_000_000
+/** Version of every list. Objects have lower ones; event n of the generator has this plus n. */
+export const listVersion = firstVersion + 1_000_000
 
 /** Digits of an object's index in its name and in its UID. */
 export const nameDigits = 6
 export const uidDigits = 12
 
 /** Runs of these characters stand for digits until they are overwritten; nothing else in an object contains them. */
-export const placeholders = { index: "@", version: "#", change: "~" } as const
+export const placeholders = { index: "@", version: "#", change: "~", heartbeat: "^" } as const
 
 type Field = keyof typeof placeholders
 
@@ -35,6 +38,7 @@ export class ObjectTemplate {
       index: placesOf(text, placeholders.index),
       version: placesOf(text, placeholders.version),
       change: placesOf(text, placeholders.change),
+      heartbeat: placesOf(text, placeholders.heartbeat),
     }
   }
 
@@ -49,12 +53,13 @@ export class ObjectTemplate {
     this.number("index", index, target, offset)
     this.number("version", version, target, offset)
     this.number("change", version, target, offset)
+    this.number("heartbeat", version, target, offset)
     return offset + this.bytes.length
   }
 }
 
 const placesOf = (text: string, character: string): ReadonlyArray<Place> =>
-  [...text.matchAll(new RegExp(`${character}+`, "g"))].map(({ index, 0: run }) => ({
+  [...text.matchAll(new RegExp(`\\${character}+`, "g"))].map(({ index, 0: run }) => ({
     offset: index,
     width: run.length,
   }))

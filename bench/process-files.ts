@@ -66,3 +66,30 @@ export const parseSchedstat = (text: string): Scheduling => {
   if (match === null) throw new Error(`not a schedstat file: ${text.slice(0, 80)}`)
   return { running: Number(match[1]) / 1e9, waiting: Number(match[2]) / 1e9 }
 }
+
+/** The process group in `/proc/<pid>/stat`. @throws Error for another text */
+export const parseGroup = (text: string): number => {
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
+  const group = Number(fields[2])
+  if (!text.includes(")") || !Number.isInteger(group)) throw new Error(`not a stat file: ${text.slice(0, 80)}`)
+  return group
+}
+
+/** True for a process that has ended and is still listed, by its `/proc/<pid>/stat`. */
+export const hasEnded = (text: string): boolean => /^[ZX] /.test(text.slice(text.lastIndexOf(")") + 2))
+
+/**
+ * Bytes of `/proc/net/tcp` that wait between a server on `port` and its clients: what the server's sockets have not sent and the
+ * clients' have not been read of.
+ */
+export const parseQueues = (text: string, port: number): number => {
+  const portText = `:${port.toString(16).toUpperCase().padStart(4, "0")}`
+  let bytes = 0
+  for (const line of text.split("\n").slice(1)) {
+    const [, local = "", remote = "", , queues = ""] = line.trim().split(/\s+/)
+    const [sent = "0", received = "0"] = queues.split(":")
+    if (local.endsWith(portText)) bytes += Number.parseInt(sent, 16)
+    if (remote.endsWith(portText)) bytes += Number.parseInt(received, 16)
+  }
+  return bytes
+}

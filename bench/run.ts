@@ -1,126 +1,149 @@
 /**
- * `npm run bench -- <scenario>`: runs it, prints its table beside the budgets of architecture §7, and writes the table to
- * bench/results/<scenario>.md. How to read it: docs/reference/benchmarks.md.
+ * `npm run bench -- [SCENARIO…]`: runs scenarios one after another, all by default; prints each table beside the budgets of
+ * architecture §7, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
+ *
+ * A scenario that fails does not keep the others from running; the exit code is then 1. A command that cannot be obeyed is 2.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
+import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
+import { ceiling } from "./ceiling.ts"
+import { currentCommit } from "./commit.ts"
+import { exporting } from "./export.ts"
+import { guard } from "./guard.ts"
 import { ingest } from "./ingest.ts"
+import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
-import { describeMachine, type Machine, thisMachine } from "./machine.ts"
+import { describeMachine, thisMachine } from "./machine.ts"
+import { mailbox } from "./mailbox.ts"
 import { memory } from "./memory.ts"
+import { type BenchOptions, optionsNotTaken, optionsTaken, parseOptions, usage, workloadFlags } from "./options.ts"
 import { summariseProfiles } from "./profile.ts"
+import { keepResult, keepSummary } from "./result-files.ts"
+import { resultForTerminal, resultOf, type ScenarioResult } from "./results.ts"
 import { sandbox } from "./sandbox.ts"
-import type { Scenario, ScenarioReport } from "./scenario.ts"
-import { formatAsMarkdown, formatForTerminal } from "./table.ts"
+import type { Scenario } from "./scenario.ts"
+import { start } from "./start.ts"
+import { summaryCells, summaryLine } from "./summary.ts"
+import { formatForTerminal } from "./table.ts"
 
-const scenarios: ReadonlyArray<Scenario> = [ingest, memory, sandbox, lookups]
+const scenarios: ReadonlyArray<Scenario> = [
+  ingest,
+  start,
+  memory,
+  kinds,
+  lookups,
+  exporting,
+  mailbox,
+  sandbox,
+  ceiling,
+  guard,
+]
+const partsOfAll = scenarios.filter(({ isPartOfAll = true }) => isPartOfAll)
 
-/** Programs of their own that compare ways to do one thing; they print their own tables. */
+/** Programs of their own that compare ways to do one thing; they print their own tables and take their own arguments. */
 const studies: Readonly<Record<string, string>> = {
   scanner: "what the byte scanner costs, against JSON.parse",
   "http-receive": "what receiving costs, against node:http and undici",
-  mailbox: "what handing a frame to another thread costs",
   archive: "what the recording on disk costs: commit sizes, zstd levels, BLOBs against files",
 }
 
-const usage = `npm run bench -- SCENARIO [options]
-
-  --events N   changes (each scenario has its default)
-  --rounds N   interleaved rounds (each scenario has its default)
-  --quick      a small run that shows that everything works; writes no table
-  --profile    takes CPU profiles of the recorder alone and says where the time goes; writes no table
-  --json       the table as JSON on standard output
-  --list       the scenarios`
-
-const scriptOf = (study: string): string => fileURLToPath(new URL(`./${study}.ts`, import.meta.url))
-
 const list = (): string =>
   [
-    ...scenarios.map(({ name, description }) => `${name.padEnd(14)}${description}`),
-    ...Object.entries(studies)
-      .filter(([name]) => existsSync(scriptOf(name)))
-      .map(([name, description]) => `${name.padEnd(14)}study: ${description}`),
+    ...scenarios.map(({ name, description, takes, takesPeer }) => {
+      const flags = [...takes.map((option) => `--${workloadFlags[option]}`), ...(takesPeer ? ["--peer"] : [])]
+      const line = `${name.padEnd(14)}${description}`
+      return flags.length === 0 ? line : `${line}\n${" ".repeat(14)}takes ${flags.join(" ")}`
+    }),
+    ...Object.entries(studies).map(([name, description]) => `${name.padEnd(14)}study: ${description}`),
   ].join("\n")
-
-const wholeNumber = (name: string, text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1) fail(`--${name} must be a whole number from 1 on, not ${text}`)
-  return value
-}
 
 const fail = (message: string): never => {
   console.error(`bench: ${message}\n\n${usage}`)
   process.exit(2)
 }
 
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
 const runStudy = async (name: string, rest: ReadonlyArray<string>): Promise<never> => {
-  const [code] = await once(spawn(process.execPath, [scriptOf(name), ...rest], { stdio: "inherit" }), "exit")
+  const script = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
+  const [code] = await once(spawn(process.execPath, [script, ...rest], { stdio: "inherit" }), "exit")
   process.exit(Number(code ?? 1))
 }
 
-const asDocument = (scenario: Scenario, machine: Machine, report: ScenarioReport, command: string): string =>
-  [
-    `# ${scenario.name}: ${scenario.description}`,
-    `Measured ${new Date().toISOString().slice(0, 10)} with \`${command}\` on ${describeMachine(machine)}.`,
-    formatAsMarkdown(report.measures),
-    report.notes.map((note) => `- ${note}`).join("\n"),
-    "",
-  ].join("\n\n")
+const parse = (args: ReadonlyArray<string>): BenchOptions => {
+  try {
+    return parseOptions(args)
+  } catch (cause) {
+    return fail(messageOf(cause))
+  }
+}
+
+/** The scenarios asked for. One that was named must take every option given; of all, each gets what it takes. */
+const choose = ({ names, workload, peer, isCalibration }: BenchOptions): ReadonlyArray<Scenario> => {
+  if (isCalibration && names.join() !== "guard") fail("--calibrate is for the guard alone")
+  if (names.length === 0) return partsOfAll
+  return names.map((name) => {
+    const scenario = scenarios.find((each) => each.name === name) ?? fail(`there is no scenario ${name}:\n${list()}`)
+    const refused = [
+      ...optionsNotTaken(workload, scenario.takes),
+      ...(peer !== undefined && !scenario.takesPeer ? ["--peer"] : []),
+    ]
+    if (refused.length > 0) fail(`${name} does not take ${refused.join(", ")}`)
+    return scenario
+  })
+}
 
 const [first = "", ...rest] = process.argv.slice(2)
-if (first in studies) await runStudy(first, rest)
-
-const { values, positionals } = (() => {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        events: { type: "string" },
-        rounds: { type: "string" },
-        quick: { type: "boolean", default: false },
-        profile: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-        list: { type: "boolean", default: false },
-      },
-    })
-  } catch (cause) {
-    return fail(cause instanceof Error ? cause.message : String(cause))
-  }
-})()
-
-if (values.list) {
+if (Object.hasOwn(studies, first)) await runStudy(first, rest)
+const options = parse(process.argv.slice(2))
+if (options.isList) {
   console.log(list())
   process.exit(0)
 }
-const scenario =
-  scenarios.find(({ name }) => name === positionals[0]) ??
-  fail(`${positionals[0] === undefined ? "name a scenario" : `there is no scenario ${positionals[0]}`}:\n${list()}`)
+const chosen = choose(options)
 if (process.platform !== "linux") fail("processes are measured through /proc, so this needs Linux")
 
-const events = wholeNumber("events", values.events)
-const rounds = wholeNumber("rounds", values.rounds)
-const machine = await thisMachine()
-const profileDirectory = values.profile ? mkdtempSync(join(tmpdir(), "kubereel-profile-")) : undefined
-console.error(describeMachine(machine))
-const report = await scenario.run({
-  events,
-  rounds,
-  isQuick: values.quick,
-  profileDirectory,
-  tell: (line) => console.error(line),
-})
-if (values.json) console.log(JSON.stringify({ scenario: scenario.name, machine, ...report }, undefined, 2))
-else console.log(["", formatForTerminal(report.measures), "", ...report.notes].join("\n"))
-if (profileDirectory !== undefined) console.log(`\n${await summariseProfiles(profileDirectory)}`)
-else if (!values.quick) {
-  const directory = new URL("./results/", import.meta.url)
-  mkdirSync(directory, { recursive: true })
-  const command = `npm run bench -- ${process.argv.slice(2).join(" ")}`
-  writeFileSync(new URL(`${scenario.name}.md`, directory), asDocument(scenario, machine, report, command))
+const tell = (line: string): void => console.error(line)
+// Results with a workload of one's own are no results of the scenario: they are for the terminal, or for --json.
+const isKept = !options.isQuick && !options.isProfiled && Object.keys(options.workload).length === 0
+const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ")
+const results: Array<ScenarioResult> = []
+const failures: Array<string> = []
+for (const scenario of chosen) {
+  // Anew each time: what else the machine does may change in between.
+  const machine = describeMachine(await thisMachine())
+  tell(`\n${scenario.name}: ${machine}`)
+  const profileDirectory = options.isProfiled ? mkdtempSync(join(tmpdir(), "kubereel-profile-")) : undefined
+  try {
+    const report = await scenario.run({
+      events: options.events,
+      rounds: options.rounds,
+      isQuick: options.isQuick,
+      isCalibration: options.isCalibration,
+      profileDirectory,
+      workload: optionsTaken(options.workload, scenario.takes),
+      peer: scenario.takesPeer ? options.peer : undefined,
+      tell,
+    })
+    const { name, description } = scenario
+    const date = new Date().toISOString().slice(0, 10)
+    const result = resultOf(report, { scenario: name, description, date, command, commit: currentCommit(), machine })
+    results.push(result)
+    if (report.failure !== undefined) failures.push(`${name}: ${report.failure}`)
+    if (!options.isJson) console.log(`\n${resultForTerminal(result)}`)
+    if (profileDirectory !== undefined) console.log(`\n${await summariseProfiles(profileDirectory)}`)
+    if (isKept && partsOfAll.includes(scenario)) await keepResult(result, tell)
+  } catch (cause) {
+    failures.push(`${scenario.name}: ${messageOf(cause)}`)
+    tell(`${scenario.name} failed: ${messageOf(cause)}`)
+  }
 }
+if (isKept) keepSummary(partsOfAll.map(({ name }) => name))
+if (options.isJson) console.log(JSON.stringify(results, undefined, 2))
+else if (chosen.length > 1) console.log(`\n${formatForTerminal(summaryCells(results))}\n\n${summaryLine(results)}`)
+for (const failure of failures) tell(`bench: ${failure}`)
+process.exitCode = failures.length === 0 ? 0 : 1

@@ -1,5 +1,7 @@
 /** What a scenario gets and gives. */
+import type { Curve } from "./chart.ts"
 import type { Measure } from "./table.ts"
+import type { Workload, WorkloadOption } from "./workload.ts"
 
 export interface ScenarioSettings {
   /** Changes that a subject takes; each scenario has its default. */
@@ -10,6 +12,12 @@ export interface ScenarioSettings {
   readonly isQuick: boolean
   /** Directory for CPU profiles of the recorder; its figures are then too high. */
   readonly profileDirectory: string | undefined
+  /** What is asked of the generator; only what the scenario takes. */
+  readonly workload: Workload
+  /** Command of another recorder for the same rounds; only for scenarios that take one. */
+  readonly peer: string | undefined
+  /** True: measure what the floor of the guard is derived from. */
+  readonly isCalibration: boolean
   /** Says what goes on, for people who wait. */
   readonly tell: (line: string) => void
 }
@@ -18,11 +26,20 @@ export interface ScenarioReport {
   readonly measures: ReadonlyArray<Measure>
   /** What a reader of the table must know. */
   readonly notes: ReadonlyArray<string>
+  /** What is shown as lines in the chart, beside the bars of the measures. */
+  readonly curves?: ReadonlyArray<Curve>
+  /** Why the command fails although everything was measured. Default: it does not. */
+  readonly failure?: string
 }
 
 export interface Scenario {
   readonly name: string
   readonly description: string
+  /** Options of the generator that make sense here; others are refused. */
+  readonly takes: ReadonlyArray<WorkloadOption>
+  readonly takesPeer: boolean
+  /** Run by `npm run bench` without a name, with a table of its own. Default true. */
+  readonly isPartOfAll?: boolean
   readonly run: (settings: ScenarioSettings) => Promise<ScenarioReport>
 }
 

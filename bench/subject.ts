@@ -13,14 +13,21 @@ export type StartSubject = (cluster: BenchCluster, options: SubjectOptions) => P
 export interface RunningSubject extends AsyncDisposable {
   /** The process, for /proc. */
   readonly pid: number
-  /** Everything listed was taken. Rejects after `timeoutMs`. */
-  listed(timeoutMs: number): Promise<void>
+  /** Everything listed was taken. Resolves with the moment, ms as `performance.now`. Rejects after `timeoutMs`. */
+  listed(timeoutMs: number): Promise<number>
   /**
-   * `changes` changes in all were taken: recorded on disk, delivered to the callback, or read. Rejects after `timeoutMs`.
+   * `changes` changes in all were taken: recorded on disk, delivered to the callback, or read. Resolves with the moment, ms as
+   * `performance.now`. Rejects after `timeoutMs`.
    */
-  taken(changes: number, timeoutMs: number): Promise<void>
+  taken(changes: number, timeoutMs: number): Promise<number>
+  /** True: updates of status alone are read and not taken. */
+  readonly skipsHeartbeats: boolean
+  /** All its processes, for those that have more than one. */
+  processes?(): ReadonlyArray<number>
   /** Further figures at this moment, by name; only the recorder has any. */
   readonly progress?: ReadonlyArray<Progress>
+  /** Collects its garbage, in all threads. Nothing that is measured afterwards is comparable, except what is left. */
+  collectGarbage?(): Promise<void>
   /** Bytes on disk. */
   storedBytes?(): Promise<number>
 }

@@ -1,7 +1,7 @@
 /**
  * The table of a scenario: what was measured, of whom, and the budget beside it.
  *
- * A cell is the median of the rounds with the smallest and the largest in brackets. A budget is judged by the median.
+ * Columns of subjects that took no part are left out. A cell is the median of the rounds with the smallest and the largest in brackets. A budget is judged by the median.
  */
 import { median } from "./statistics.ts"
 
@@ -21,6 +21,10 @@ export interface Measure {
   readonly ours: ReadonlyArray<number>
   readonly nullReader?: ReadonlyArray<number>
   readonly informer?: ReadonlyArray<number>
+  /** Another recorder, given on the command line. */
+  readonly peer?: ReadonlyArray<number>
+  /** False: quotients of subjects say nothing here, because it is about the machine or a quotient itself. Default true. */
+  readonly hasRatios?: boolean
   readonly must?: Bound
   readonly aim?: Bound
 }
@@ -37,26 +41,54 @@ export const verdictOf = ({ ours, must, aim }: Measure): Verdict => {
 const isWithin = ({ relation, value: limit }: Bound, value: number): boolean =>
   relation === "at most" ? value <= limit : value >= limit
 
-const header = ["measure", "ours (median, min–max)", "null reader", "client-node informer", "must", "aim", "verdict"]
+/** Who may take part beside ours, and what the columns are called. */
+export const otherSubjects = { nullReader: "null reader", informer: "client-node informer", peer: "peer" } as const
+
+export type OtherSubject = keyof typeof otherSubjects
+
+const others = Object.keys(otherSubjects) as ReadonlyArray<OtherSubject>
+
+const isMeasured = (values: ReadonlyArray<number> | undefined): boolean => values !== undefined && values.length > 0
 
 /** The cells of all rows, with a header. */
-export const cellsOf = (measures: ReadonlyArray<Measure>): ReadonlyArray<ReadonlyArray<string>> => [
-  header,
-  ...measures.map((measure) => [
-    measure.unit === "" ? measure.name : `${measure.name}, ${measure.unit}`,
-    formatValues(measure.ours, measure.digits),
-    formatValues(measure.nullReader, measure.digits),
-    formatValues(measure.informer, measure.digits),
-    formatBound(measure.must),
-    formatBound(measure.aim),
-    verdictOf(measure),
-  ]),
-]
+export const cellsOf = (measures: ReadonlyArray<Measure>): Cells => {
+  const shown = others.filter((other) => measures.some((measure) => isMeasured(measure[other])))
+  const titles = shown.map((other) => otherSubjects[other])
+  return [
+    ["measure", "ours (median, min–max)", ...titles, "must", "aim", "verdict"],
+    ...measures.map((measure) => [
+      titleOf(measure),
+      formatValues(measure.ours, measure.digits),
+      ...shown.map((other) => formatValues(measure[other], measure.digits)),
+      formatBound(measure.must),
+      formatBound(measure.aim),
+      verdictOf(measure),
+    ]),
+  ]
+}
+
+export const titleOf = ({ name, unit }: Pick<Measure, "name" | "unit">): string =>
+  unit === "" ? name : `${name}, ${unit}`
+
+/** A header, then rows of as many cells. */
+export type Cells = ReadonlyArray<ReadonlyArray<string>>
+
+/**
+ * What each row is called where it stands alone: `– of it store` below `CPU per event` is `CPU per event – of it store`.
+ */
+export const qualifiedNames = (measures: ReadonlyArray<Pick<Measure, "name">>): ReadonlyArray<string> => {
+  const above: Array<string> = []
+  return measures.map(({ name }) => {
+    const depth = /^(?:– )*/.exec(name)?.[0].length ?? 0
+    above.splice(depth / "– ".length)
+    above.push(name.slice(depth))
+    return above.join(" – ")
+  })
+}
 
 /** Aligned columns for a terminal. */
-export const formatForTerminal = (measures: ReadonlyArray<Measure>): string => {
-  const cells = cellsOf(measures)
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+export const formatForTerminal = (cells: Cells): string => {
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
   const lines = cells.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -67,21 +99,25 @@ export const formatForTerminal = (measures: ReadonlyArray<Measure>): string => {
 }
 
 /** A Markdown table. */
-export const formatAsMarkdown = (measures: ReadonlyArray<Measure>): string => {
-  const line = (row: ReadonlyArray<string>): string => `| ${row.join(" | ")} |`
-  const [first = [], ...rest] = cellsOf(measures)
+export const formatAsMarkdown = (cells: Cells): string => {
+  const line = (row: ReadonlyArray<string>): string =>
+    `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
+  const [first = [], ...rest] = cells
   return [line(first), line(first.map(() => "---")), ...rest.map(line)].join("\n")
 }
 
-const formatValues = (values: ReadonlyArray<number> | undefined, digits: number): string => {
+/** Median, and the extremes of more than one round; `–` if nothing was measured. */
+export const formatValues = (values: ReadonlyArray<number> | undefined, digits: number): string => {
   if (values === undefined || values.length === 0) return "–"
   const middle = formatNumber(median(values), digits)
   if (values.length === 1) return middle
   return `${middle} (${formatNumber(Math.min(...values), digits)}–${formatNumber(Math.max(...values), digits)})`
 }
 
-const formatBound = (bound: Bound | undefined): string =>
+/** `≤ 10`; `–` without one. */
+export const formatBound = (bound: Bound | undefined): string =>
   bound === undefined ? "–" : `${bound.relation === "at most" ? "≤" : "≥"} ${bound.value.toLocaleString("en")}`
 
-const formatNumber = (value: number, digits: number): string =>
+/** With separated thousands. */
+export const formatNumber = (value: number, digits: number): string =>
   value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { baseKinds, deployments, furtherKinds, pods } from "../../bench/bench-kinds.ts"
-import { renderFrames } from "../../bench/event-frames.ts"
+import { frameCount, renderFrames } from "../../bench/event-frames.ts"
 import { renderObjects } from "../../bench/listing.ts"
 import { firstVersion } from "../../bench/object-template.ts"
 
@@ -49,6 +49,28 @@ describe("the objects of a list", () => {
   })
 })
 
+describe("objects of other sizes", () => {
+  test.each([1000, 1400, 2900, 10_000, 500_000])("have %d bytes, and as many quotes as real ones", (lineBytes) => {
+    const affixes = { before: '{"type":"MODIFIED","object":', between: "", after: "}\n" }
+    const [line = Buffer.alloc(0)] = copied(renderObjects({ ...deployments, lineBytes }, 0, 1, affixes))
+    expect(line.length).toBe(lineBytes)
+    expect((JSON.parse(line.toString()) as { object: BenchObject }).object.kind).toBe("Deployment")
+    const share = line.filter((byte) => byte === 34).length / line.length
+    expect(share).toBeGreaterThan(0.12)
+    expect(share).toBeLessThan(0.18)
+  })
+
+  test("are refused when they cannot be that small", () => {
+    expect(() => [...renderObjects({ ...deployments, lineBytes: 500 }, 0, 1, plain)]).toThrow(RangeError)
+  })
+
+  test("are fewer in memory when they are large", () => {
+    expect(frameCount(deployments, 1000)).toBe(1000)
+    expect(frameCount({ ...deployments, lineBytes: 500_000 }, 1000)).toBe(128)
+    expect(frameCount({ ...deployments, lineBytes: 1e9 }, 1000)).toBe(1)
+  })
+})
+
 describe("a watch event", () => {
   const [frame, other] = renderFrames(deployments, 2)
 
@@ -79,5 +101,20 @@ describe("a watch event", () => {
     const same = (object: BenchObject): string =>
       JSON.stringify({ ...object, spec: 0, metadata: { ...object.metadata, resourceVersion: "" } })
     expect(same(second)).toBe(same(first))
+  })
+
+  test("is a heartbeat when it is renumbered as one: another version and status, and the same spec", () => {
+    const [heart] = renderFrames(deployments, 1)
+    const read = (): BenchObject & { readonly status: unknown } => {
+      const [, line = ""] = (heart?.bytes.toString() ?? "").split(/\r?\n/)
+      return (JSON.parse(line) as { object: BenchObject & { readonly status: unknown } }).object
+    }
+    const [listed] = itemsOf(copied(renderObjects(deployments, 0, 1, plain)))
+    heart?.number("version", firstVersion + 1_000_001)
+    heart?.number("heartbeat", 1)
+    const beat = read()
+    expect(beat.spec).toEqual(listed?.spec)
+    expect(JSON.stringify(beat.status)).toContain("at 000000000001")
+    expect(beat.metadata).toEqual({ ...listed?.metadata, resourceVersion: "100001000001" })
   })
 })

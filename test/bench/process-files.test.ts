@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { parseSchedstat, parseStat, parseStatus } from "../../bench/process-files.ts"
+import { hasEnded, parseGroup, parseQueues, parseSchedstat, parseStat, parseStatus } from "../../bench/process-files.ts"
 
 const status = `Name:	node-MainThread
 Umask:	0022
@@ -62,5 +62,36 @@ describe.runIf(process.platform === "linux")("the kernel's own files", () => {
     const { user, system } = process.cpuUsage()
     expect(Math.abs(seconds - (user + system) / 1e6)).toBeLessThan(1)
     expect(parseSchedstat(readFileSync("/proc/self/schedstat", "utf8")).running).toBeGreaterThan(0)
+  })
+})
+
+describe("the group of a process", () => {
+  test("is the third field behind its name, whatever the name", () => {
+    expect(parseGroup("4711 (a) b (c)) S 1 4700 4700 0 -1 4194304")).toBe(4700)
+    expect(() => parseGroup("nothing")).toThrow("not a stat file")
+  })
+
+  test("has members that have ended and are still listed", () => {
+    expect(hasEnded("4711 (a) Z) S 1 4700 4700")).toBe(false)
+    expect(hasEnded("4711 (a) b) Z 1 4700 4700")).toBe(true)
+  })
+})
+
+describe("bytes on their way between a server and its clients", () => {
+  const table = [
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+    "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1",
+    "   1: 0100007F:1F90 0100007F:C001 01 00000100:00000007 00:00000000 00000000     0        0 2",
+    "   2: 0100007F:C001 0100007F:1F90 01 00000009:00000010 00:00000000 00000000     0        0 3",
+    "   3: 0100007F:C002 0100007F:0050 01 00000111:00000111 00:00000000 00000000     0        0 4",
+    "",
+  ].join("\n")
+
+  test("are what the server has not sent and its clients have not read; what goes the other way is not counted", () => {
+    expect(parseQueues(table, 8080)).toBe(0x100 + 0x10)
+  })
+
+  test("are none of a port that nobody uses", () => {
+    expect(parseQueues(table, 8081)).toBe(0)
   })
 })

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest"
-import { formatAsMarkdown, formatForTerminal, type Measure, verdictOf } from "../../bench/table.ts"
+import {
+  cellsOf,
+  formatAsMarkdown,
+  formatForTerminal,
+  type Measure,
+  qualifiedNames,
+  verdictOf,
+} from "../../bench/table.ts"
 
 const cpu: Measure = {
   name: "CPU per event",
@@ -43,20 +50,47 @@ describe("a verdict", () => {
 
 describe("a table", () => {
   test("shows the median with the extremes, the others, and the budgets", () => {
-    const [, , row] = formatAsMarkdown([cpu]).split("\n")
-    expect(row).toBe("| CPU per event, µs | 9.00 (8.46–12.00) | 0.70 | – | ≤ 10 | ≤ 7 | met |")
+    const [, , row] = formatAsMarkdown(cellsOf([cpu])).split("\n")
+    expect(row).toBe("| CPU per event, µs | 9.00 (8.46–12.00) | 0.70 | ≤ 10 | ≤ 7 | met |")
   })
 
   test("separates thousands and leaves out the brackets of a single round", () => {
     const pace: Measure = { name: "sustained", unit: "events/s", digits: 0, ours: [126_096.6] }
-    expect(formatAsMarkdown([pace])).toContain("| sustained, events/s | 126,097 | – | – | – | – | – |")
+    expect(formatAsMarkdown(cellsOf([pace]))).toContain("| sustained, events/s | 126,097 | – | – | – |")
+  })
+
+  test("has a column for each subject that took part in a row at least", () => {
+    const peer: Measure = { ...share, peer: [0.1] }
+    expect(cellsOf([cpu, peer])).toEqual([
+      ["measure", "ours (median, min–max)", "null reader", "peer", "must", "aim", "verdict"],
+      ["CPU per event, µs", "9.00 (8.46–12.00)", "0.70", "–", "≤ 10", "≤ 7", "met"],
+      ["share", "0.70", "–", "0.10", "≥ 0.667", "≥ 0.75", "met"],
+    ])
+  })
+
+  test("is not broken by what stands in a cell", () => {
+    expect(formatAsMarkdown([["a|b"], ["c"]])).toBe("| a\\|b |\n| --- |\n| c |")
   })
 
   test("has columns of one width on a terminal, and no blanks at line ends", () => {
-    const [header = "", rule = "", first = "", second = ""] = formatForTerminal([cpu, share]).split("\n")
+    const [header = "", rule = "", first = "", second = ""] = formatForTerminal(cellsOf([cpu, share])).split("\n")
     for (const line of [first, second]) expect(line.indexOf(" ≤ ") === -1 || line.length <= rule.length).toBe(true)
     expect(first.indexOf("9.00")).toBe(header.indexOf("ours"))
     expect(second.indexOf("0.70")).toBe(header.indexOf("ours"))
     expect([header, first, second].filter((line) => line !== line.trimEnd())).toEqual([])
+  })
+})
+
+describe("the name of a row that stands alone", () => {
+  test("says what it is a part of, however deep", () => {
+    const names = ["CPU", "– of it main", "– – of it timers", "– of it store", "pace", "– of all"]
+    expect(qualifiedNames(names.map((name) => ({ name })))).toEqual([
+      "CPU",
+      "CPU – of it main",
+      "CPU – of it main – of it timers",
+      "CPU – of it store",
+      "pace",
+      "pace – of all",
+    ])
   })
 })

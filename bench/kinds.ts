@@ -1,0 +1,132 @@
+/**
+ * Scenario *kinds*: what a further kind costs, from 1 to 32 (architecture §7): memory some seconds after the lists, and CPU until
+ * they are there. Each figure is of a recorder of its own; the cost of a kind is the slope of a line through all of them.
+ */
+import { baseKinds, gvkOf } from "./bench-kinds.ts"
+import { type ListMemory, listOnce } from "./list-memory.ts"
+import { startPeer } from "./peer-subject.ts"
+import { startRecorder } from "./recorder-subject.ts"
+import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
+import { slope } from "./statistics.ts"
+import type { StartSubject } from "./subject.ts"
+import type { Measure } from "./table.ts"
+import { generatorOptionsOf, kindsOf } from "./workload.ts"
+
+const usualMost = 32
+const limitMs = 170_000
+const megabyte = 1e6
+
+const budget = { must: { relation: "at most", value: 18 }, aim: { relation: "at most", value: 14 } } as const
+
+/** A start with each number of kinds. */
+type Round = ReadonlyMap<number, ListMemory>
+
+export const kinds: Scenario = {
+  name: "kinds",
+  description: "what a further kind costs, from 1 to 32: memory, CPU",
+  takes: ["kinds", "objects"],
+  takesPeer: true,
+  run: async (settings) => {
+    const counts = countsUntil(settings.workload.kinds ?? (settings.isQuick ? 8 : usualMost))
+    const ours: Array<Round> = []
+    const peer: Array<Round> = []
+    const wanted = settings.rounds ?? (settings.isQuick || settings.profileDirectory !== undefined ? 1 : 3)
+    const rounds = await inRounds(wanted, limitMs, async (round) => {
+      ours.push(await startWithEach(`round ${round}: ours`, startRecorder, counts, settings))
+      if (settings.peer === undefined || settings.profileDirectory !== undefined) return
+      peer.push(await startWithEach(`round ${round}: peer`, startPeer(settings.peer), counts, settings))
+    })
+    return report({ ours, peer }, counts, rounds, settings.workload.objects === undefined)
+  },
+}
+
+/** 1, 2, 4, … and `most`. */
+export const countsUntil = (most: number): ReadonlyArray<number> => {
+  const counts: Array<number> = []
+  for (let count = 1; count < most; count *= 2) counts.push(count)
+  return [...counts, most]
+}
+
+const startWithEach = async (
+  what: string,
+  start: StartSubject,
+  counts: ReadonlyArray<number>,
+  settings: ScenarioSettings,
+): Promise<Round> => {
+  const round = new Map<number, ListMemory>()
+  for (const count of counts) {
+    // All kinds are there each time; how many of them are followed is what differs.
+    const most = Math.max(...counts)
+    const options = generatorOptionsOf({ ...settings.workload, kinds: most })
+    const names = kindsOf({ kinds: count }).map(gvkOf)
+    round.set(count, await listOnce(`${what}, ${count} kinds`, start, options, names, settings))
+  }
+  return round
+}
+
+const report = (
+  { ours, peer }: Readonly<Record<"ours" | "peer", ReadonlyArray<Round>>>,
+  counts: ReadonlyArray<number>,
+  rounds: number,
+  isOfTheBudgets: boolean,
+): ScenarioReport => {
+  const memoryOf = (run: ListMemory): number => run.settledBytes / megabyte
+  const cpuOf = (run: ListMemory): number => run.cpuSeconds * 1000
+  const at = (count: number, value: (run: ListMemory) => number) => (round: Round) => {
+    const run = round.get(count)
+    return run === undefined ? Number.NaN : value(run)
+  }
+  // The base kinds have a hundred times as many objects, so only what comes on top of them is a kind's own cost.
+  const further = counts.filter((count) => count >= baseKinds.length)
+  const perKind = (value: (run: ListMemory) => number) => (round: Round) =>
+    slope(further.map((count) => ({ x: count, y: at(count, value)(round) })))
+  const row = (
+    name: string,
+    unit: string,
+    digits: number,
+    value: (round: Round) => number,
+    more: Pick<Measure, "must" | "aim"> = {},
+  ): Measure => ({ name, unit, digits, ours: ours.map(value), peer: peer.map(value), ...more })
+  const most = counts.at(-1) ?? 1
+  const slopes: ReadonlyArray<Measure> =
+    further.length < 2
+      ? []
+      : [
+          row("each further kind: memory", "MB", 1, perKind(memoryOf), isOfTheBudgets ? budget : {}),
+          row("each further kind: CPU until ready", "ms", 0, perKind(cpuOf)),
+        ]
+  return {
+    measures: [
+      ...slopes,
+      ...counts.map((count) =>
+        row(`${count} ${count === 1 ? "kind" : "kinds"}, after the lists`, "MB", 0, at(count, memoryOf)),
+      ),
+      ...counts.map((count) =>
+        row(`${count} ${count === 1 ? "kind" : "kinds"}, CPU until ready`, "ms", 0, at(count, cpuOf)),
+      ),
+      row(
+        `${most} kinds, ready after`,
+        "s",
+        1,
+        at(most, (run) => run.readySeconds),
+      ),
+    ],
+    curves: [
+      { title: "after the lists", yTitle: "MB", value: memoryOf },
+      { title: "CPU until ready", yTitle: "ms", value: cpuOf },
+    ].map(({ title, yTitle, value }) => ({
+      title,
+      xTitle: "kinds",
+      yTitle,
+      points: [
+        { series: "ours", of: ours },
+        { series: "peer", of: peer },
+      ].flatMap(({ series, of }) =>
+        of.flatMap((round) => [...round].map(([count, run]) => ({ series, x: count, y: value(run) }))),
+      ),
+    })),
+    notes: [
+      `Deployments, ReplicaSets and Pods first, then custom resources with 10 objects each; ${rounds} ${rounds === 1 ? "round" : "rounds"}. Each further kind: slope over the recorders of ${further.join(", ")} kinds, which differ in custom resources alone.`,
+    ],
+  }
+}
