@@ -27,5 +27,5 @@ export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {
   watcher: { oldGenerationMb: 512, youngGenerationMb: 3 },
   store: { oldGenerationMb: 512, youngGenerationMb: 3 },
   "owner-resolver": { oldGenerationMb: 256, youngGenerationMb: 3 },
-  exporter: { oldGenerationMb: 1024, youngGenerationMb: 16 },
+  exporter: { oldGenerationMb: 1024, youngGenerationMb: 3 },
 }

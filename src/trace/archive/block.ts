@@ -68,13 +68,16 @@ export const pack = (content: Uint8Array): Packed => {
   return { bytes, size: content.length, checksum: crc32(bytes) }
 }
 
-/** The inverse of {@link pack}. @throws MalformedFrameError or an error of zlib if the bytes were damaged. */
+/** Bytes that unpacked content's memory has beyond it: zstd wants room to see that there is no more. */
+export const unpackMargin = 64
+
+/** The inverse of {@link pack}. The answer has memory of its own, {@link unpackMargin} more than it needs, unless it is small. @throws MalformedFrameError or an error of zlib if the bytes were damaged. */
 export const unpack = ({ bytes, size, checksum }: Packed): Buffer => {
   const found = crc32(bytes)
   if (found !== checksum) {
     throw new MalformedFrameError({ reason: `checksum ${found} instead of ${checksum}`, byteLength: bytes.length })
   }
-  return zstdDecompressSync(bytes, { chunkSize: size + 64, maxOutputLength: Math.max(1, size) })
+  return zstdDecompressSync(bytes, { chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) })
 }
 
 /** Tags of `TableOfContents` and `TableEntry` in proto/archive.proto. */
