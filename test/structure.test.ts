@@ -18,10 +18,16 @@ const layers = [
   ["actors"],
   ["sandbox", "host", "language"],
   ["simulation", "tracer", "analysis"],
+  ["k8s"],
   ["cli"],
 ] as const
-/** The embedded API server also serves tests of the actors, so it must stand without them. */
-const exceptions = new Set(["sandbox>actors"])
+/** The embedded API server also serves tests of the actors, so it must stand without them. Manifests are data about a configuration. */
+const exceptions = new Set([
+  "sandbox>actors",
+  ...["trace", "blob", "runtime", "actors", "sandbox", "host", "language", "simulation", "analysis"].map(
+    (folder) => `k8s>${folder}`,
+  ),
+])
 
 const folders = layers.flat()
 const layerOf = (folder: string): number => layers.findIndex((layer) => (layer as readonly string[]).includes(folder))

@@ -17,7 +17,7 @@ export default async (): Promise<(() => Promise<void>) | undefined> => {
   if (process.env.KUBEREEL_TEST_KUBECONFIG) return undefined
   // State and ports of its own: a cluster that somebody keeps running with the script's defaults is left alone.
   const directory = await mkdtemp(join(tmpdir(), "kubereel-cluster-"))
-  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)) }
+  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)), AUDIT: "1" }
   const down = async (): Promise<void> => {
     await run(script("down"), environment)
     await rm(directory, { recursive: true, force: true })

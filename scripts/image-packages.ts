@@ -1,0 +1,73 @@
+/** Which installed packages the bundles need beside them: those that they import and that cannot be part of a bundle. */
+import { access, readdir, readFile } from "node:fs/promises"
+import { isBuiltin } from "node:module"
+import { dirname, join } from "node:path"
+
+/** Folders of packages that only their authors read, and files that only tools read. */
+const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scripts|\.github)$/
+const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
+
+/**
+ * Files below `root` of every package that the scripts import, and of what those depend on. Packages that are optional and
+ * not installed are left out, as are the optional dependencies of others: piscina's changes the priority of threads,
+ * which nobody here asks it to.
+ */
+export const packageFiles = async (root: string, scripts: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const files: string[] = []
+  const folders = new Set<string>()
+  for (const script of scripts) {
+    for (const name of importsOf(await readFile(join(root, script), "utf8"))) {
+      const folder = await findPackage(root, "", name)
+      if (folder !== undefined) folders.add(folder)
+    }
+  }
+  for (const folder of folders) {
+    files.push(...(await filesBelow(root, folder, true)))
+    const manifest = JSON.parse(await readFile(join(root, folder, "package.json"), "utf8")) as {
+      readonly dependencies?: Readonly<Record<string, string>>
+      readonly optionalDependencies?: Readonly<Record<string, string>>
+    }
+    for (const name of Object.keys(manifest.dependencies ?? {})) {
+      if (manifest.optionalDependencies?.[name] !== undefined) continue
+      const needed = await findPackage(root, folder, name)
+      if (needed === undefined) throw new Error(`${folder} needs ${name}, which is not installed: run "npm ci"`)
+      folders.add(needed)
+    }
+  }
+  return files
+}
+
+/** Names of the packages that a bundle imports, now or later: `@aws-sdk/client-s3` of `@aws-sdk/client-s3/x`. */
+const importsOf = (bundle: string): ReadonlySet<string> => {
+  const found = bundle.matchAll(
+    /\b(?:from|import)\s*\(?\s*(["'`])((?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*)(?:\/[^"'`]*)?\1/g,
+  )
+  return new Set([...found].map(([, , name = ""]) => name).filter((name) => name !== "" && !isBuiltin(name)))
+}
+
+/** Looks where Node looks: in the folder's own node_modules, then in those above it. */
+const findPackage = async (root: string, from: string, name: string): Promise<string | undefined> => {
+  const folder = join(from, "node_modules", name)
+  const isThere = await access(join(root, folder, "package.json")).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return folder
+  return from === "" ? undefined : findPackage(root, dirname(from) === "." ? "" : dirname(from), name)
+}
+
+const filesBelow = async (root: string, folder: string, isTop: boolean): Promise<string[]> => {
+  const entries = await readdir(join(root, folder), { withFileTypes: true })
+  const nested = await Promise.all(
+    entries.map(async (entry) => {
+      const path = join(folder, entry.name)
+      // Nested packages come by themselves, if somebody needs them.
+      if (entry.isDirectory())
+        return entry.name === "node_modules" || (isTop && uselessFolder.test(entry.name))
+          ? []
+          : filesBelow(root, path, false)
+      return entry.isFile() && !uselessFile.test(entry.name) ? [path] : []
+    }),
+  )
+  return nested.flat()
+}

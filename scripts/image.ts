@@ -1,0 +1,109 @@
+/**
+ * Puts the files of the image into a directory, or says how large they are.
+ *
+ *   node scripts/image.ts stage DIRECTORY    which must be empty or not exist; answers with a digest of what is in it
+ *   node scripts/image.ts size DIRECTORY     bytes as they are, and compressed as a registry keeps them
+ *
+ * Two stagings of one commit are the same to the byte: names, contents, modes and times (SOURCE_DATE_EPOCH, default 0).
+ * Nothing in it can be written to, by whomever.
+ */
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { chmod, copyFile, mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises"
+import { dirname, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { createGzip } from "node:zlib"
+import { imageFiles, mountPoints } from "./image-files.ts"
+
+const projectRoot = fileURLToPath(new URL("..", import.meta.url))
+
+/** Stages the image. @throws Error when the directory holds something already, or the project is not built. */
+export const stageImage = async (directory: string, root: string = projectRoot): Promise<void> => {
+  await mkdir(directory, { recursive: true })
+  if ((await readdir(directory)).length > 0) throw new Error(`${directory} is not empty`)
+  for (const { target, content, isExecutable } of await imageFiles(root)) {
+    const path = join(directory, target)
+    await mkdir(dirname(path), { recursive: true })
+    if ("text" in content) await writeFile(path, content.text)
+    else await copyFile(content.copyOf, path)
+    await chmod(path, isExecutable ? 0o555 : 0o444)
+  }
+  for (const point of mountPoints) await mkdir(join(directory, point), { recursive: true })
+  const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? 0)
+  for (const { path, isDirectory } of await everythingIn(directory)) {
+    if (isDirectory) await chmod(path, path.endsWith("/tmp") ? 0o1777 : 0o555)
+    await utimes(path, seconds, seconds)
+  }
+}
+
+/** SHA-256 over names, modes and contents, in hexadecimal digits. */
+export const digestOf = async (directory: string): Promise<string> => {
+  const hash = createHash("sha256")
+  for (const { path, isDirectory } of await everythingIn(directory)) {
+    hash.update(`${relative(directory, path)}\0${((await stat(path)).mode & 0o7777).toString(8)}\0`)
+    if (!isDirectory) for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  }
+  return hash.digest("hex")
+}
+
+/**
+ * Bytes of all files, and of the same gzipped one after the other, which is what a layer's tar file comes to.
+ *
+ * @param level of gzip; 6 is what registries and builders use, lower ones give an upper bound sooner.
+ */
+export const sizeOf = async (
+  directory: string,
+  level = 6,
+): Promise<{ readonly files: number; readonly compressed: number }> => {
+  const gzip = createGzip({ level })
+  let files = 0
+  let compressed = 0
+  gzip.on("data", (chunk: Buffer) => {
+    compressed += chunk.length
+  })
+  const ended = new Promise<void>((resolve, reject) => gzip.on("end", resolve).on("error", reject))
+  for (const { path, isDirectory } of await everythingIn(directory)) {
+    // A tar file's header.
+    gzip.write(Buffer.alloc(512, path.slice(directory.length)))
+    if (isDirectory) continue
+    for await (const chunk of createReadStream(path)) {
+      files += (chunk as Buffer).length
+      if (!gzip.write(chunk)) await new Promise((resolve) => gzip.once("drain", resolve))
+    }
+  }
+  gzip.end()
+  await ended
+  return { files, compressed }
+}
+
+/** The directory itself and all below it, in an order that depends on names alone; contents before their directory. */
+const everythingIn = async (
+  directory: string,
+): Promise<ReadonlyArray<{ readonly path: string; readonly isDirectory: boolean }>> => {
+  const entries = await readdir(directory, { withFileTypes: true })
+  const found: Array<{ readonly path: string; readonly isDirectory: boolean }> = []
+  for (const entry of entries.sort((left, right) => (left.name < right.name ? -1 : 1))) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) found.push(...(await everythingIn(path)))
+    else found.push({ path, isDirectory: false })
+  }
+  found.push({ path: directory, isDirectory: true })
+  return found
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+if (import.meta.main) {
+  const [command, directory] = process.argv.slice(2)
+  if (directory === undefined || (command !== "stage" && command !== "size")) {
+    console.error("Usage: node scripts/image.ts stage|size DIRECTORY")
+    process.exit(2)
+  }
+  if (command === "stage") {
+    await stageImage(directory)
+    console.log(`sha256:${await digestOf(directory)}`)
+  } else {
+    const { files, compressed } = await sizeOf(directory)
+    console.log(`${megabytes(files)}, compressed ${megabytes(compressed)}`)
+  }
+}

@@ -1,0 +1,137 @@
+/** The Deployment, its configuration and where it keeps the recording. */
+import { type Manifest, manifest } from "./manifest.ts"
+import { podResources } from "./pod-resources.ts"
+import { httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"
+
+/** Where the container finds things; the image has neither path. */
+const configurationDirectory = "/etc/kubereel"
+const configurationFile = "tracer.yml"
+const volumeDirectory = "/var/lib/kubereel"
+
+/**
+ * s from SIGTERM to SIGKILL. Stopping in order takes the recorder less than 15 s, most of it where a disk is slow; what is
+ * not sealed then is on disk all the same and is sealed at the next start.
+ */
+const gracePeriodSeconds = 60
+
+/**
+ * A ConfigMap without a hash in its name: the recorder reads it anew when it changes, and a new name would start a new
+ * pod for every change.
+ */
+export const configMap = (settings: ManifestSettings): Manifest =>
+  manifest({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+    data: { [configurationFile]: settings.configuration },
+  })
+
+export const volumeClaim = ({ volume, ...settings }: ManifestSettings): Manifest =>
+  manifest({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: volume.size } },
+      ...(volume.storageClass !== undefined && { storageClassName: volume.storageClass }),
+    },
+  })
+
+/** The command line of the container, after the image's entry point `reel`. */
+export const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> => [
+  "record",
+  `--config=${configurationDirectory}/${configurationFile}`,
+  // Below the volume, whose own directory may belong to root and hold a lost+found.
+  `--data-dir=${volumeDirectory}/recording`,
+  `--bind=${settings.bind}`,
+  `--port=${httpPort}`,
+  "--log-format=json",
+  ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
+  ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
+  ...(settings.allowSecrets ? ["--allow-secrets"] : []),
+  // Who may reach the port is then the network's to say; the recorder wants to hear that it is meant.
+  settings.authentication === "none" ? "--allow-anonymous" : `--auth=${settings.authentication}`,
+]
+
+export const deployment = (settings: ManifestSettings): Manifest => {
+  const { requests, limits, formula } = podResources(settings)
+  const container = ["spec", "template", "spec", "containers", 0]
+  return manifest(
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+      spec: {
+        replicas: 1,
+        strategy: { type: "Recreate" },
+        selector: { matchLabels: selectorOf(settings) },
+        template: {
+          metadata: {
+            labels: labelsOf(settings),
+            annotations: { "kubectl.kubernetes.io/default-container": "recorder" },
+          },
+          spec: podSpec(settings, { requests, limits }),
+        },
+      },
+    },
+    { path: ["spec", "strategy"], text: "One recorder at a time has the recording; a second would wait for its lock." },
+    { path: [...container, "resources"], text: formula.join("\n") },
+    { path: [...container, "livenessProbe"], text: "Answers while the process does, whatever the API server does." },
+    { path: [...container, "readinessProbe"], text: "No kind is in its first list. ?verbose names the state of each." },
+  )
+}
+
+const podSpec = (
+  settings: ManifestSettings,
+  resources: Record<"requests" | "limits", Readonly<Record<string, string>>>,
+) => ({
+  serviceAccountName: settings.name,
+  automountServiceAccountToken: true,
+  enableServiceLinks: false,
+  terminationGracePeriodSeconds: gracePeriodSeconds,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: userId,
+    runAsGroup: userId,
+    fsGroup: userId,
+    fsGroupChangePolicy: "OnRootMismatch",
+    seccompProfile: { type: "RuntimeDefault" },
+  },
+  containers: [
+    {
+      name: "recorder",
+      image: settings.image,
+      imagePullPolicy: "IfNotPresent",
+      args: containerArguments(settings),
+      // SQLite and Node write temporary files there: nothing else can be written.
+      env: [{ name: "TMPDIR", value: volumeDirectory }],
+      ports: [{ name: "http", containerPort: httpPort, protocol: "TCP" }],
+      resources,
+      startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
+      livenessProbe: { ...probe("/healthz"), periodSeconds: 20, failureThreshold: 6 },
+      readinessProbe: { ...probe("/readyz"), periodSeconds: 5, failureThreshold: 2 },
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      },
+      volumeMounts: [
+        { name: "configuration", mountPath: configurationDirectory, readOnly: true },
+        { name: "recording", mountPath: volumeDirectory },
+      ],
+    },
+  ],
+  volumes: [
+    { name: "configuration", configMap: { name: settings.name } },
+    {
+      name: "recording",
+      ...(settings.volume.isClaim
+        ? { persistentVolumeClaim: { claimName: settings.name } }
+        : { emptyDir: { sizeLimit: settings.volume.size } }),
+    },
+  ],
+})
+
+/** A busy machine may answer late: a probe is about whether, not how fast. */
+const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSeconds: 5 })

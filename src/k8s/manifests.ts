@@ -1,0 +1,34 @@
+/** Everything that a recorder in a cluster consists of, in an order in which it can be applied. */
+import { configMap, deployment, volumeClaim } from "./deployment.ts"
+import { type Manifest, manifest } from "./manifest.ts"
+import { monitoringManifests } from "./monitoring.ts"
+import { disruptionBudget, networkPolicy, service } from "./network.ts"
+import { exporters, roles, serviceAccount } from "./rbac.ts"
+import { labelsOf, type ManifestSettings } from "./settings.ts"
+
+/** Pure. */
+export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest> => [
+  namespace(settings),
+  serviceAccount(settings),
+  ...roles(settings),
+  ...(settings.authentication === "kubernetes" ? [exporters(settings)] : []),
+  configMap(settings),
+  ...(settings.volume.isClaim ? [volumeClaim(settings)] : []),
+  service(settings),
+  deployment(settings),
+  disruptionBudget(settings),
+  networkPolicy(settings),
+  ...(settings.monitoring ? monitoringManifests(settings) : []),
+]
+
+/** Enforces what the pod claims of itself, so that an edit that gives it more is refused. */
+const namespace = (settings: ManifestSettings): Manifest => {
+  const standards = Object.fromEntries(
+    ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]),
+  )
+  return manifest({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: settings.namespace, labels: { ...labelsOf(settings), ...standards } },
+  })
+}

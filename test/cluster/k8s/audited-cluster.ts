@@ -1,0 +1,124 @@
+/**
+ * A cluster whose API server writes down who asked it for what: the suite's own if it does, else one that is started for
+ * this and stopped at the end.
+ */
+import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { connect } from "node:tls"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { openTestCluster, type TestCluster } from "../guard.ts"
+
+const run = promisify(execFile)
+const script = (name: string): string => fileURLToPath(new URL(`../control-plane/${name}`, import.meta.url))
+
+export interface AuditedCluster extends AsyncDisposable {
+  readonly cluster: TestCluster
+  /** PEM of the certificate that signed the API server's. */
+  readonly authority: string
+  /** Of the API server. */
+  readonly host: string
+  readonly port: string
+  /** What an account was let do since the API server started, as `verb group/resource`, names only where they matter. */
+  readonly requestsOf: (user: string) => Promise<ReadonlyArray<AuditedRequest>>
+}
+
+export interface AuditedRequest {
+  readonly verb: string
+  readonly group: string
+  readonly resource: string
+  /** Empty for collections. */
+  readonly name: string
+  readonly namespace: string
+  /** HTTP status. */
+  readonly code: number
+}
+
+export const openAuditedCluster = async (): Promise<AuditedCluster> => {
+  const suite = await openTestCluster()
+  const beside = join(dirname(suite.kubeconfig), "audit.log")
+  if (existsSync(beside)) return describe(suite, beside, async () => undefined)
+  const directory = await mkdtemp(join(tmpdir(), "kubereel-audited-"))
+  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts()), AUDIT: "1", NODES: "2" }
+  const close = async (): Promise<void> => {
+    await run(script("down"), { env: environment })
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const { stdout } = await run(script("up"), { env: environment })
+    const { KUBECTL: _theirs, ...rest } = process.env
+    const cluster = await openTestCluster({ ...rest, KUBEREEL_TEST_KUBECONFIG: stdout.trim() })
+    return await describe(cluster, join(directory, "audit.log"), close)
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+const describe = async (cluster: TestCluster, log: string, close: () => Promise<void>): Promise<AuditedCluster> => {
+  const { hostname, port } = new URL(cluster.connection.server)
+  return {
+    cluster,
+    authority: await authorityOf(hostname, Number(port)),
+    host: hostname,
+    port,
+    requestsOf: async (user) =>
+      (await readFile(log, "utf8")).split("\n").flatMap((line) => (line === "" ? [] : readEntry(line, user))),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** A watch has two entries: when it begins, and when it ends. */
+const readEntry = (line: string, user: string): ReadonlyArray<AuditedRequest> => {
+  const entry = JSON.parse(line) as {
+    readonly stage: string
+    readonly verb: string
+    readonly user: { readonly username: string }
+    readonly objectRef?: {
+      readonly apiGroup?: string
+      readonly resource: string
+      readonly subresource?: string
+      readonly name?: string
+      readonly namespace?: string
+    }
+    readonly responseStatus?: { readonly code: number }
+  }
+  if (entry.user.username !== user || entry.objectRef === undefined || entry.responseStatus === undefined) return []
+  const { apiGroup = "", resource, subresource, name = "", namespace = "" } = entry.objectRef
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`
+  return [{ verb: entry.verb, group: apiGroup, resource: full, name, namespace, code: entry.responseStatus.code }]
+}
+
+/** What the server shows of its own chain: test clusters sign their certificates themselves and keep the authority's nowhere. */
+const authorityOf = (host: string, port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host, port, rejectUnauthorized: false }, () => {
+      let certificate = socket.getPeerCertificate(true)
+      // The last of the chain is its own issuer.
+      while (certificate.issuerCertificate && certificate.issuerCertificate !== certificate)
+        certificate = certificate.issuerCertificate
+      socket.end()
+      resolve(`-----BEGIN CERTIFICATE-----\n${certificate.raw.toString("base64")}\n-----END CERTIFICATE-----\n`)
+    })
+    socket.on("error", reject)
+  })
+
+/** The first of three consecutive ports of loopback that nobody listens on, away from those of the suite's own cluster. */
+const freePorts = async (): Promise<number> => {
+  for (let first = 22_443; first < 32_000; first += 3) {
+    const free = await Promise.all([0, 1, 2].map((offset) => isFree(first + offset)))
+    if (free.every(Boolean)) return first
+  }
+  throw new Error("no three consecutive ports are free")
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer()
+    server.on("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+  })

@@ -1,0 +1,161 @@
+/** A recorder as `reel k8s` installs it, except for its Deployment: its container is run from the staged image instead. */
+import { execFile } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { parseAllDocuments } from "yaml"
+import type { Container, StagedImage } from "../../k8s/staged-image.ts"
+import { kubectl } from "../command.ts"
+import type { TestCluster } from "../guard.ts"
+import type { AuditedCluster } from "./audited-cluster.ts"
+
+const run = promisify(execFile)
+const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
+
+/** A rule of a Role or ClusterRole. */
+export interface Rule {
+  readonly apiGroups: readonly [string]
+  readonly resources: ReadonlyArray<string>
+  readonly resourceNames?: ReadonlyArray<string>
+  readonly verbs: ReadonlyArray<string>
+}
+
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [key: string]: unknown }
+  // biome-ignore lint/suspicious/noExplicitAny: it has the shape of its kind, which tests know.
+  readonly [key: string]: any
+}
+
+/** What `reel k8s` prints for a cluster, or without one. */
+export const printManifests = async (
+  cluster: TestCluster | "offline",
+  ...words: ReadonlyArray<string>
+): Promise<ReadonlyArray<KubernetesObject>> => {
+  const whom = cluster === "offline" ? ["--offline"] : ["--kubeconfig", cluster.kubeconfig]
+  return parseObjects((await run(process.execPath, [reel, "k8s", ...whom, ...words])).stdout)
+}
+
+export const parseObjects = (text: string): ReadonlyArray<KubernetesObject> =>
+  parseAllDocuments(text).flatMap((document) => {
+    const object = document.toJS() as KubernetesObject | null
+    return object === null ? [] : [object]
+  })
+
+/** `kubectl apply`; answers everything it says, warnings too. */
+export const apply = async (cluster: TestCluster, objects: ReadonlyArray<KubernetesObject>): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), "kubereel-apply-"))
+  try {
+    const file = join(directory, "objects.json")
+    await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }))
+    const { stdout, stderr } = await run(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, "apply", "-f", file])
+    return stdout + stderr
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** The only object of a kind. */
+export const only = (objects: ReadonlyArray<KubernetesObject>, kind: string): KubernetesObject => {
+  const [found, ...others] = objects.filter((each) => each.kind === kind)
+  if (found === undefined || others.length > 0) throw new Error(`${others.length + 1} or no ${kind}`)
+  return found
+}
+
+export interface InstallationOptions {
+  /** Of everything; has to be this test's own. */
+  readonly name: string
+  readonly words?: ReadonlyArray<string>
+  /** Changes the manifests before they are applied. */
+  readonly change?: (object: KubernetesObject) => KubernetesObject
+}
+
+export class Installation {
+  readonly name: string
+  readonly objects: ReadonlyArray<KubernetesObject>
+  readonly #audited: AuditedCluster
+
+  private constructor(audited: AuditedCluster, name: string, objects: ReadonlyArray<KubernetesObject>) {
+    this.#audited = audited
+    this.name = name
+    this.objects = objects
+  }
+
+  static async install(audited: AuditedCluster, options: InstallationOptions): Promise<Installation> {
+    const { name, words = [], change = (object) => object } = options
+    const printed = await printManifests(audited.cluster, "--name", name, "--namespace", name, ...words)
+    const objects = printed.map(change)
+    await apply(
+      audited.cluster,
+      objects.filter(({ kind }) => kind !== "Deployment"),
+    )
+    return new Installation(audited, name, objects)
+  }
+
+  /** As the API server names the account. */
+  get user(): string {
+    return `system:serviceaccount:${this.name}:${this.name}`
+  }
+
+  /** Of the ClusterRole. */
+  get rules(): ReadonlyArray<Rule> {
+    return only(this.objects, "ClusterRole").rules
+  }
+
+  /** s from SIGTERM to SIGKILL. */
+  get gracePeriodSeconds(): number {
+    return only(this.objects, "Deployment").spec.template.spec.terminationGracePeriodSeconds
+  }
+
+  /** A token of somebody who may export, or of somebody who may do nothing. */
+  async tokenOf(who: "exporter" | "nobody"): Promise<string> {
+    const { cluster } = this.#audited
+    const metadata = { name: who, namespace: this.name }
+    const account: KubernetesObject = { apiVersion: "v1", kind: "ServiceAccount", metadata }
+    const binding: KubernetesObject = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: `${this.name}-export` },
+      subjects: [{ kind: "ServiceAccount", ...metadata }],
+    }
+    await apply(cluster, who === "exporter" ? [account, binding] : [account])
+    return (await kubectl(cluster, "create", "token", who, "--namespace", this.name)).trim()
+  }
+
+  /** Starts the Deployment's container with the account's token and nothing else. */
+  async start(image: StagedImage, { keepsVolumes = false } = {}): Promise<Container> {
+    const { cluster, authority, host, port } = this.#audited
+    const token = await kubectl(cluster, "create", "token", this.name, "--namespace", this.name)
+    const [container] = only(this.objects, "Deployment").spec.template.spec.containers
+    const variables = container.env as ReadonlyArray<{ readonly name: string; readonly value: string }>
+    const texts = Object.entries(only(this.objects, "ConfigMap").data as Readonly<Record<string, string>>)
+    return image.start({
+      arguments: [...container.args, "--bind=127.0.0.1", "--port=0"],
+      environment: {
+        KUBERNETES_SERVICE_HOST: host,
+        KUBERNETES_SERVICE_PORT: port,
+        ...Object.fromEntries(variables.map(({ name, value }) => [name, value])),
+      },
+      files: Object.fromEntries(texts.map(([name, text]) => [`/etc/kubereel/${name}`, text])),
+      serviceAccount: { token: token.trim(), authority, namespace: this.name },
+      volumes: ["/var/lib/kubereel"],
+      keepsVolumes,
+    })
+  }
+
+  async remove(): Promise<void> {
+    const { cluster } = this.#audited
+    const names = this.objects
+      .filter(({ kind }) => kind !== "Deployment" && kind !== "Namespace")
+      .map(({ kind, metadata: { name, namespace } }) => ({ kind, name, namespace }))
+    for (const { kind, name, namespace } of names.filter((each) => each.namespace !== this.name)) {
+      const within = namespace === undefined ? [] : ["--namespace", namespace]
+      await kubectl(cluster, "delete", kind, name, ...within, "--ignore-not-found")
+    }
+    await kubectl(cluster, "delete", "namespace", this.name, "--ignore-not-found", "--wait=false")
+  }
+}

@@ -1,0 +1,77 @@
+/** Kinds are looked up in the cluster that is asked, and in the table when none is. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { builtInKinds, discoverBuiltIn } from "../../src/k8s/index.ts"
+import { discover } from "../../src/kube/discovery.ts"
+import { parseGvk } from "../../src/kube/gvk.ts"
+import { HttpClient } from "../../src/kube/http/http-client.ts"
+import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
+import { printed } from "./printed.ts"
+
+let sandbox: Sandbox
+let directory = ""
+let kubeconfig = ""
+beforeAll(async () => {
+  sandbox = await Sandbox.start()
+  directory = await mkdtemp(join(tmpdir(), "kubereel-k8s-"))
+  kubeconfig = join(directory, "kubeconfig")
+  await writeFile(kubeconfig, kubeconfigOf(sandbox.url))
+})
+afterAll(async () => {
+  await sandbox.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+test("the table agrees with every kind of it that an API server has", async () => {
+  const client = new HttpClient(sandbox.endpoint, { userAgent: "test" })
+  let compared = 0
+  for (const name of builtInKinds) {
+    const gvk = parseGvk(name)
+    if (gvk === undefined) throw new Error(name)
+    const expected = await discover(client, gvk)
+    if (expected.tag !== "found") continue
+    const { verbs: _, ...resource } = expected.resource
+    expect(discoverBuiltIn(gvk)).toMatchObject({ tag: "found", resource })
+    compared += 1
+  }
+  client.close()
+  expect(compared).toBeGreaterThan(30)
+})
+
+test("no name of an object's own members is a kind", () => {
+  expect(discoverBuiltIn({ group: "apps", version: "v1", kind: "constructor" }).tag).toBe("absent")
+  expect(discoverBuiltIn({ group: "", version: "constructor", kind: "name" }).tag).toBe("absent")
+})
+
+test("a cluster that is asked gives the same manifests for the default configuration", async () => {
+  expect((await printed("--kubeconfig", kubeconfig)).text).toBe((await printed("--offline")).text)
+})
+
+test("a kind of the cluster's own is found by asking it", async () => {
+  const config = join(directory, "tracer.yml")
+  await writeFile(config, "trackedObjects:\n  example.com/v1.Foot: {}\n")
+  sandbox.register({ gvk: { group: "example.com", version: "v1", kind: "Foot" }, plural: "feet", namespaced: true })
+  const { code, error, one } = await printed("--kubeconfig", kubeconfig, "-c", config)
+  expect({ code, error }).toEqual({ code: 0, error: "" })
+  expect(one("ClusterRole").rules[0]).toEqual({
+    apiGroups: ["example.com"],
+    resources: ["feet"],
+    verbs: ["list", "watch"],
+  })
+})
+
+test("a cluster that does not answer is a failure, not a cluster without kinds", async () => {
+  const broken = join(directory, "broken")
+  await writeFile(broken, kubeconfigOf("http://127.0.0.1:1"))
+  const { code, text, error } = await printed("--kubeconfig", broken)
+  expect({ code, text }).toEqual({ code: 1, text: "" })
+  expect(error).toContain("ECONNREFUSED")
+})
+
+test("without a cluster it says that one is not always needed", async () => {
+  const { code, error } = await printed("--kubeconfig", join(directory, "nothing"))
+  expect(code).toBe(1)
+  expect(error).toContain("--offline")
+})

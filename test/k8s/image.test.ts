@@ -1,0 +1,46 @@
+/** What the image holds; that it is enough is shown by pod.test.ts. */
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { StagedImage } from "./staged-image.ts"
+
+let image: StagedImage
+beforeAll(async () => {
+  image = await StagedImage.stage()
+})
+afterAll(() => image?.[Symbol.asyncDispose]())
+
+test("two stagings are the same to the byte", { timeout: 60_000 }, async () => {
+  await using second = await StagedImage.stage()
+  expect(second.digest).toBe(image.digest)
+})
+
+test("it takes less than 80 MB of a registry", { timeout: 60_000 }, async () => {
+  expect(await image.compressedSize()).toBeLessThan(80e6)
+})
+
+test("it holds no sources, tests, source maps, package manager or shell", async () => {
+  const { stdout } = await promisify(execFile)("find", [image.directory, "-type", "f"], { maxBuffer: 16 << 20 })
+  const files = stdout
+    .trim()
+    .split("\n")
+    .map((path) => path.slice(image.directory.length))
+  expect(
+    files.filter((path) =>
+      /\.ts$|\.map$|\/npm|\/sh$|test-workers|^\/app\/(?!bin|dist|node_modules|LICENSE|package\.json)/.test(path),
+    ),
+  ).toEqual([])
+  // Not an empty list of an empty directory.
+  expect(files).toContain("/app/dist/workers/watcher.js")
+})
+
+test("nothing in it can be written to by anybody but its user's mounts", async () => {
+  const { stdout } = await promisify(execFile)("find", [
+    join(image.directory, "app"),
+    join(image.directory, "nodejs"),
+    "-perm",
+    "/222",
+  ])
+  expect(stdout).toBe("")
+})

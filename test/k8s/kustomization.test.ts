@@ -1,0 +1,61 @@
+/**
+ * What stands below k8s/ is what `reel k8s` prints. After a change that is meant, `npm test -- test/k8s/kustomization.test.ts -u`
+ * writes the files anew.
+ */
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, test } from "vitest"
+import { parse } from "yaml"
+import { dashboard } from "../../src/k8s/index.ts"
+import { objectsOf, printed } from "./printed.ts"
+
+const folder = fileURLToPath(new URL("../../k8s", import.meta.url))
+
+test("the base is what is printed for the default configuration", async () => {
+  const { code, text, error } = await printed("--offline")
+  expect({ code, error }).toEqual({ code: 0, error: "" })
+  await expect(text).toMatchFileSnapshot(join(folder, "base/recorder.yaml"))
+})
+
+/** What an option adds to the manifests, as documents. */
+const additions = async (...words: ReadonlyArray<string>): Promise<string> => {
+  const plain = (await printed("--offline")).objects.map(nameOf)
+  const [header = "", ...documents] = (await printed("--offline", ...words)).text.split(/^---\n/m)
+  const added = documents.filter((each) => objectsOf(each).some((object) => !plain.includes(nameOf(object))))
+  return [header, ...added].join("---\n")
+}
+
+const nameOf = ({ kind, metadata }: { kind: string; metadata: { name: string } }): string => `${kind}/${metadata.name}`
+
+test("the component volume-claim adds what --volume-claim adds", async () => {
+  await expect(await additions("--volume-claim")).toMatchFileSnapshot(
+    join(folder, "components/volume-claim/volume-claim.yaml"),
+  )
+})
+
+test("the component monitoring adds what --monitoring adds", async () => {
+  await expect(await additions("--monitoring")).toMatchFileSnapshot(
+    join(folder, "components/monitoring/monitoring.yaml"),
+  )
+})
+
+test("the dashboard to import by hand is the one in the manifests", async () => {
+  await expect(`${JSON.stringify(dashboard(), undefined, 2)}\n`).toMatchFileSnapshot(
+    join(folder, "components/monitoring/dashboard.json"),
+  )
+})
+
+test("every file of a kustomization is there, and every file is in one", async () => {
+  const files = (await readdir(folder, { recursive: true })).filter((path) => /\.(?:ya?ml|json)$/.test(path))
+  const mentioned = new Set(["components/monitoring/dashboard.json"])
+  for (const path of files.filter((each) => each.endsWith("kustomization.yaml"))) {
+    mentioned.add(path)
+    const { resources } = parse(await readFile(join(folder, path), "utf8")) as { resources: ReadonlyArray<string> }
+    for (const resource of resources) {
+      const target = join(path, "..", resource)
+      mentioned.add(target.endsWith(".yaml") ? target : join(target, "kustomization.yaml"))
+    }
+  }
+  expect([...mentioned].sort()).toEqual(files.sort())
+})
