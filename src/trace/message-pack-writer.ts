@@ -72,6 +72,27 @@ export class MessagePackWriter {
     else this.#sized(0xdf, size, 4)
   }
 
+  /** Room for the header of an array or map whose size is not known yet; answers what {@link setHeader} asks for. */
+  reserveHeader(): number {
+    this.#byte(0x90)
+    return this.#length - 1
+  }
+
+  /**
+   * Fills in a reserved header, once everything it counts is written. Headers of fewer than 16 elements or pairs are in
+   * place; larger ones move what follows.
+   */
+  setHeader(at: number, kind: "array" | "map", size: number): void {
+    const extra = size < 16 ? 0 : size < 0x1_0000 ? 2 : 4
+    this.#reserve(extra)
+    const end = this.#length
+    if (extra > 0) this.#bytes.copyWithin(at + 1 + extra, at + 1, end)
+    this.#length = at
+    if (kind === "array") this.writeArrayHeader(size)
+    else this.writeMapHeader(size)
+    this.#length = end + extra
+  }
+
   /**
    * An integer in its smallest form.
    *

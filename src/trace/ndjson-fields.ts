@@ -5,12 +5,14 @@
 
 import type { Action, GapReason, TraceEvent } from "./event.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
+import type { Sanitised } from "./formats/trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
 
 /** Makes the error for a line; knows its number. */
 export type Fail = (reason: "shape" | "format", detail: string) => Error
 
 const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
+const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
 const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
 
 /** The first line. Throws what `fail` makes: `format` if it is no header of this version, `shape` if a field is wrong. */
@@ -21,14 +23,20 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   const window = own(fields, "window")
   const incomplete = own(fields, "incomplete")
   const kinds = own(fields, "kinds")
-  if (!isJsonObject(window)) throw fail("shape", "window is not an object")
+  // Null says that nobody knows; a header without it is not one of ours.
+  if (window !== null && !isJsonObject(window)) throw fail("shape", "window is not an object")
+  const sanitised = own(fields, "sanitised")
+  if (sanitised !== undefined && !isJsonObject(sanitised)) throw fail("shape", "sanitised is not an object")
   if (!isArrayOf(kinds, isString)) throw fail("shape", "kinds is not an array of strings")
   if (!isArrayOf(incomplete, isJsonObject)) throw fail("shape", "incomplete is not an array of objects")
   return {
-    window: { start: integer(window, "start", fail), end: integer(window, "end", fail) },
+    ...(window !== null && {
+      window: { start: integer(window, "start", fail), end: integer(window, "end", fail) },
+    }),
     cut: integer(fields, "cut", fail),
     kinds,
     incomplete: incomplete.map((kind) => ({ gvk: string(kind, "gvk", fail), state: string(kind, "state", fail) })),
+    ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
   }
 }
 
@@ -41,6 +49,10 @@ export const countsOf = (fields: JsonObject, fail: Fail): NdjsonCounts | undefin
     snapshot: integer(counts, "snapshot", fail),
     events: integer(counts, "events", fail),
     gaps: integer(counts, "gaps", fail),
+    ...optionalCount(counts, "configs", fail),
+    ...optionalCount(counts, "batches", fail),
+    ...optionalCount(counts, "index", fail),
+    ...optionalCount(counts, "lifecycles", fail),
   }
 }
 
@@ -83,7 +95,15 @@ export const isSnapshotLine = (fields: JsonObject, fail: Fail): boolean => {
   return mark
 }
 
-const own = (fields: JsonObject, name: string): JsonValue | undefined =>
+const optionalCount = <Name extends "configs" | "batches" | "index" | "lifecycles">(
+  counts: JsonObject,
+  name: Name,
+  fail: Fail,
+): { readonly [name in Name]?: number } =>
+  own(counts, name) === undefined ? {} : ({ [name]: integer(counts, name, fail) } as { [name in Name]: number })
+
+/** A field, whatever the object inherits. */
+export const own = (fields: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
 const isString = (value: JsonValue): value is string => typeof value === "string"
@@ -93,19 +113,22 @@ const isArrayOf = <A extends JsonValue>(
   is: (item: JsonValue) => item is A,
 ): value is ReadonlyArray<A> => Array.isArray(value) && value.every(is)
 
-const string = (fields: JsonObject, name: string, fail: Fail): string => {
+/** A field of that type; throws what `fail` makes. */
+export const string = (fields: JsonObject, name: string, fail: Fail): string => {
   const value = own(fields, name)
   if (typeof value !== "string") throw fail("shape", `${name} is not a string`)
   return value
 }
 
-const integer = (fields: JsonObject, name: string, fail: Fail): number => {
+/** A field of that type; throws what `fail` makes. */
+export const integer = (fields: JsonObject, name: string, fail: Fail): number => {
   const value = own(fields, name)
   if (typeof value !== "number" || !Number.isSafeInteger(value)) throw fail("shape", `${name} is not an integer`)
   return value
 }
 
-const oneOf = <A extends string>(fields: JsonObject, name: string, allowed: ReadonlyArray<A>, fail: Fail): A => {
+/** A field of that type; throws what `fail` makes. */
+export const oneOf = <A extends string>(fields: JsonObject, name: string, allowed: ReadonlyArray<A>, fail: Fail): A => {
   const value = own(fields, name)
   const found = allowed.find((candidate) => candidate === value)
   if (found === undefined) throw fail("shape", `${name} is none of ${allowed.join(", ")}`)

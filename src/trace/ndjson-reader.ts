@@ -10,6 +10,7 @@
 import { formatExactJson, isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "./exact-json.ts"
 import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
 import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine } from "./ndjson-fields.ts"
+import { otherItemOf } from "./ndjson-other-lines.ts"
 
 /** etcd takes no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -17,6 +18,8 @@ const LINE_FEED = 0x0a
 const CLOSING_BRACE = 0x7d
 const OBJECT_FIELD = Buffer.from(',"object":')
 const NO_BYTES = new Uint8Array(0)
+const noLines = { snapshot: 0, events: 0, gaps: 0, configs: 0, batches: 0, index: 0, lifecycles: 0 }
+const COUNTED = Object.keys(noLines) as Array<keyof typeof noLines>
 
 /** Push bytes, take items; {@link end} when there are no more bytes. */
 export class NdjsonReader {
@@ -25,8 +28,11 @@ export class NdjsonReader {
   #partsLength = 0
   /** Lines read. */
   #lines = 0
+  /** Bytes of the file before the line being read, and before the one after it. */
+  #lineStart = 0
+  #nextLine = 0
   #state: "header" | "events" | "ended" = "header"
-  readonly #counts = { snapshot: 0, events: 0, gaps: 0 };
+  readonly #counts = { ...noLines };
 
   /**
    * Takes the next bytes and answers with the lines they complete. The bytes must not change while items are taken.
@@ -44,7 +50,7 @@ export class NdjsonReader {
     this.#parts.push(new Uint8Array(chunk.subarray(start)))
     this.#partsLength += chunk.length - start
     if (this.#partsLength <= MAX_LINE_BYTES) return
-    this.#lines++
+    this.#beginLine(0)
     throw this.#error("length", `longer than ${MAX_LINE_BYTES} bytes`)
   }
 
@@ -56,8 +62,14 @@ export class NdjsonReader {
   *end(): Generator<NdjsonItem> {
     if (this.#partsLength > 0) yield* this.#read(this.#completed(NO_BYTES), true)
     if (this.#state === "ended") return
-    this.#lines++
+    this.#beginLine(0)
     throw this.#error("truncated", "the file ends before its last line")
+  }
+
+  #beginLine(length: number): void {
+    this.#lines++
+    this.#lineStart = this.#nextLine
+    this.#nextLine += length
   }
 
   #completed(rest: Uint8Array): Uint8Array {
@@ -70,18 +82,18 @@ export class NdjsonReader {
 
   /** The item of one line, none for an empty one. `isLast`: no line feed followed, so bad JSON is a line cut off. */
   #read(line: Uint8Array, isLast = false): ReadonlyArray<NdjsonItem> {
-    this.#lines++
+    this.#beginLine(line.length + 1)
     if (line.every(isWhiteSpace)) return []
     try {
       const { fields, object } = splitLine(line, this.#fail)
-      return [this.#item(fields, object)]
+      return [this.#item(fields, object, line)]
     } catch (error) {
       if (!(error instanceof MalformedJsonError)) throw error
       throw isLast ? this.#error("truncated", "the line is cut off") : this.#error("json", error.message)
     }
   }
 
-  #item(fields: JsonObject, object: Uint8Array): NdjsonItem {
+  #item(fields: JsonObject, object: Uint8Array, line: Uint8Array): NdjsonItem {
     if (this.#state === "header") {
       const header = headerOf(fields, this.#fail)
       this.#state = "events"
@@ -89,12 +101,19 @@ export class NdjsonReader {
     }
     if (this.#state === "ended") throw this.#error("shape", "a line after the last one")
     const end = countsOf(fields, this.#fail)
-    if (end === undefined) return this.#event(fields, object)
+    if (end === undefined) return this.#other(fields, line) ?? this.#event(fields, object)
     this.#state = "ended"
-    for (const key of ["snapshot", "events", "gaps"] as const)
-      if (end[key] !== this.#counts[key])
-        throw this.#error("counts", `counts ${end[key]} lines of "${key}", there are ${this.#counts[key]}`)
+    for (const key of COUNTED)
+      if ((end[key] ?? 0) !== this.#counts[key])
+        throw this.#error("counts", `counts ${end[key] ?? 0} lines of "${key}", there are ${this.#counts[key]}`)
     return { type: "end", ...end }
+  }
+
+  /** A line that is no event; `undefined` if it is one. */
+  #other(fields: JsonObject, line: Uint8Array): NdjsonItem | undefined {
+    const found = otherItemOf(fields, line, this.#fail)
+    if (found !== undefined) this.#counts[found.counted]++
+    return found?.item
   }
 
   #event(fields: JsonObject, object: Uint8Array): NdjsonItem {
@@ -107,7 +126,7 @@ export class NdjsonReader {
   readonly #fail: Fail = (reason, detail) => this.#error(reason, detail)
 
   #error(reason: NdjsonError["reason"], detail: string): NdjsonError {
-    return new NdjsonError({ line: this.#lines, reason, detail })
+    return new NdjsonError({ line: this.#lines, offset: this.#lineStart, reason, detail })
   }
 }
 

@@ -6,7 +6,9 @@
 
 import { compactJson } from "./compact-json.ts"
 import type { ObjectEvent, TraceEvent } from "./event.ts"
+import { REMOVED_FOR_REPLAY, type TraceItem } from "./formats/trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonHeader } from "./ndjson.ts"
+import type { OwnedLifecycles } from "./simkube-trace.ts"
 
 /** A chunk is given out once it is this full: what a socket or file takes in one write. */
 const CHUNK_BYTES = 64 * 1024
@@ -18,10 +20,37 @@ export class NdjsonWriter {
   #snapshot = 0
   #events = 0
   #gaps = 0
+  /** Counted only where there are any. */
+  readonly #others: { configs?: number; batches?: number; index?: number; lifecycles?: number } = {}
 
   constructor(header: NdjsonHeader) {
-    const { window, cut, kinds, incomplete } = header
-    this.#line(JSON.stringify({ format: NDJSON_FORMAT, version: NDJSON_VERSION, window, cut, kinds, incomplete }))
+    const { window = null, cut, kinds, incomplete } = header
+    const sanitised = header.sanitised ?? "none"
+    const marks = sanitised === "none" ? {} : { sanitised: { for: sanitised, removed: removedFor[sanitised] } }
+    const facts = { window, cut, kinds, incomplete, ...marks }
+    this.#line(JSON.stringify({ format: NDJSON_FORMAT, version: NDJSON_VERSION, ...facts }))
+  }
+
+  /** Adds any item but the header. Its bytes are copied. */
+  addItem(item: Exclude<TraceItem, { type: "header" }>): void {
+    switch (item.type) {
+      case "event":
+        return item.isSnapshot && item.event.type === "object" ? this.addSnapshot(item.event) : this.add(item.event)
+      case "config":
+        this.#count("configs")
+        return this.#wrapped('{"config":', item.config)
+      case "batch":
+        this.#count("batches")
+        return this.#line(JSON.stringify({ batch: { time: item.time } }))
+      case "index": {
+        this.#count("index")
+        const { gvk, name, hash } = item
+        return this.#line(JSON.stringify({ index: { gvk, name, hash: String(hash) } }))
+      }
+      case "lifecycles":
+        this.#count("lifecycles")
+        return this.#line(JSON.stringify({ lifecycles: lifecyclesFields(item) }))
+    }
   }
 
   /** Adds an object of the start snapshot. Its bytes are copied. */
@@ -49,7 +78,7 @@ export class NdjsonWriter {
 
   /** Adds the last line and gives out what is left. */
   end(): Uint8Array {
-    const counts = { snapshot: this.#snapshot, events: this.#events, gaps: this.#gaps }
+    const counts = { snapshot: this.#snapshot, events: this.#events, gaps: this.#gaps, ...this.#others }
     this.#line(JSON.stringify({ end: counts }))
     return this.#chunk()
   }
@@ -63,8 +92,17 @@ export class NdjsonWriter {
       this.#line(`${start}}`)
       return
     }
-    const object = compactJson(event.object)
-    this.#text(`${start},"object":`)
+    this.#wrapped(`${start},"object":`, event.object)
+  }
+
+  #count(what: "configs" | "batches" | "index" | "lifecycles"): void {
+    this.#others[what] = (this.#others[what] ?? 0) + 1
+  }
+
+  /** A line that begins so and ends with the JSON and a brace. */
+  #wrapped(start: string, json: Uint8Array): void {
+    const object = compactJson(json)
+    this.#text(start)
     this.#reserve(object.length)
     this.#bytes.set(object, this.#length)
     this.#length += object.length
@@ -94,6 +132,17 @@ export class NdjsonWriter {
     return chunk
   }
 }
+
+const removedFor = {
+  simkube: ["what SimKube's tracer removes"],
+  replay: REMOVED_FOR_REPLAY,
+} as const
+
+const lifecyclesFields = ({ gvk, owner, pods }: OwnedLifecycles) => ({
+  gvk,
+  owner,
+  pods: [...pods].map(([hash, lives]) => ({ hash: String(hash), lives })),
+})
 
 /** A whole file in chunks of about 64 KiB, made while they are taken: header, start snapshot, events, last line. */
 export function* writeNdjson(

@@ -10,13 +10,25 @@
  * {"end":{"snapshot":1,"events":1,"gaps":1}}
  * ```
  *
- * Times are µs since the Unix epoch. `snapshot` stands only on events of the start snapshot (the objects as they were when
+ * What other formats hold besides has lines of its own, so that their files can be made again byte for byte:
+ *
+ * ```
+ * {"config":{"trackedObjects":{…}}}
+ * {"batch":{"time":…}}
+ * {"index":{"gvk":…,"name":"namespace/name","hash":"15569719415698843698"}}
+ * {"lifecycles":{"gvk":…,"owner":"namespace/name","pods":[{"hash":"…","lives":[{"state":"finished","start":…,"end":…}]}]}}
+ * ```
+ *
+ * and a header with `"sanitised":{"for":…,"removed":[…]}`. The schema is in docs/reference/trace-formats.md.
+ *
+ * Times are µs since the Unix epoch, but those of lives Unix seconds; hashes are decimal digits in a string, since most
+ * readers of JSON lose integers beyond 2^53. `snapshot` stands only on events of the start snapshot (the objects as they were when
  * the window began), `object` is last and absent for `vanished`. The last line counts the others: a file
  * without it, or with other counts, is not whole.
  */
 
 import * as Schema from "effect/Schema"
-import type { TraceEvent } from "./event.ts"
+import type { TraceHeader, TraceItem } from "./formats/trace-item.ts"
 
 /** Value of `format` in the first line. */
 export const NDJSON_FORMAT = "kubereel"
@@ -24,34 +36,29 @@ export const NDJSON_FORMAT = "kubereel"
 export const NDJSON_VERSION = 1
 
 /** What the first line says of the whole. */
-export interface NdjsonHeader {
-  /** µs since the Unix epoch: `start` inclusive, `end` exclusive. */
-  readonly window: { readonly start: number; readonly end: number }
-  /** Sequence number up to which the recording was exported. */
-  readonly cut: number
-  /** Every kind that was asked for, as GVK. */
-  readonly kinds: ReadonlyArray<string>
-  /** Kinds that were not being watched when the export was made, and their state (`forbidden`, `failing`, …). */
-  readonly incomplete: ReadonlyArray<{ readonly gvk: string; readonly state: string }>
-}
+export type NdjsonHeader = TraceHeader
 
 /** What the last line says: lines of each sort. `events` counts neither snapshot events nor gaps. */
 export interface NdjsonCounts {
   readonly snapshot: number
   readonly events: number
   readonly gaps: number
+  /** These are written only if there are any. */
+  readonly configs?: number
+  readonly batches?: number
+  readonly index?: number
+  readonly lifecycles?: number
 }
 
 /** One line, read. The bytes of an event's object are valid until the next item is taken. */
-export type NdjsonItem =
-  | ({ readonly type: "header" } & NdjsonHeader)
-  | { readonly type: "event"; readonly event: TraceEvent; readonly isSnapshot: boolean }
-  | ({ readonly type: "end" } & NdjsonCounts)
+export type NdjsonItem = TraceItem | ({ readonly type: "end" } & NdjsonCounts)
 
 /** A line that cannot be read, or a file that is not whole. */
 export class NdjsonError extends Schema.TaggedError<NdjsonError>()("NdjsonError", {
   /** Counts from 1. For `truncated` the line that is missing. */
   line: Schema.Int,
+  /** Byte of the file at which that line begins. */
+  offset: Schema.Int,
   /**
    * - `json`: the line is not JSON
    * - `shape`: a field is missing or has another type, or the line is not allowed at this place

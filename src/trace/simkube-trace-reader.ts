@@ -17,10 +17,10 @@ import { type OwnedLifecycles, type PodLifecycle, SIMKUBE_TRACE_VERSION, Simkube
  * One part of a trace, in the order of the file. The objects after an `event` item belong to it; applied ones come
  * before deleted ones. Times are Unix seconds.
  */
-export type SimkubeTraceItem =
-  | { readonly type: "config"; readonly trackedObjects: TrackedObjects }
+export type SimkubeTraceItem<Value = JsonObject> =
+  | { readonly type: "config"; readonly trackedObjects: TrackedObjects; readonly config?: Value }
   | { readonly type: "event"; readonly seconds: number }
-  | { readonly type: "applied" | "deleted"; readonly seconds: number; readonly object: JsonObject }
+  | { readonly type: "applied" | "deleted"; readonly seconds: number; readonly object: Value }
   | { readonly type: "index"; readonly gvk: string; readonly name: string; readonly hash: bigint }
   | ({ readonly type: "lifecycles" } & OwnedLifecycles)
 
@@ -42,8 +42,19 @@ const REQUIRED = ["version", "config", "events", "index", "pod_lifecycles"]
  */
 const MAX_UNIT_BYTES = 64 * 1024 * 1024
 
-/** Push bytes, take items; {@link end} when there are no more bytes. */
-export class SimkubeTraceReader {
+/** Times beyond it could not be told from their neighbours in µs; it is in the year 2255. */
+const LAST_SECOND = Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000)
+
+/** How the maps of a trace are read: from their header on, to their last byte. */
+export interface SimkubeValues<Value> {
+  readonly object: (reader: MessagePackReader) => Value
+  /** Makes `config` of the item of that name; default: it has none. */
+  readonly config?: (reader: MessagePackReader) => Value
+}
+
+/** {@link SimkubeTraceReader} with objects as the caller wants them. Push bytes, take items; {@link end} when there are no more. */
+export class SimkubeItemReader<Value> {
+  readonly #values: SimkubeValues<Value>
   readonly #frames: Frame[] = []
   #isDone = false
   /** Bytes pushed and not read: a contiguous start, and what came since. */
@@ -53,14 +64,18 @@ export class SimkubeTraceReader {
   /** Bytes needed before another attempt at the current unit is worth it. */
   #wanted = 1
   /** Bytes of the file before `#bytes`. */
-  #offset = 0;
+  #offset = 0
+
+  constructor(values: SimkubeValues<Value>) {
+    this.#values = values
+  }
 
   /**
    * Takes the next bytes of the file and answers with the items they complete. The bytes may change afterwards.
    *
    * @throws SimkubeTraceError
    */
-  *push(chunk: Uint8Array): Generator<SimkubeTraceItem> {
+  *push(chunk: Uint8Array): Generator<SimkubeTraceItem<Value>> {
     if (this.#isDone) return
     this.#arrived.push(new Uint8Array(chunk))
     this.#arrivedLength += chunk.length
@@ -72,11 +87,11 @@ export class SimkubeTraceReader {
    *
    * @throws SimkubeTraceError (`truncated`) if the trace is not complete.
    */
-  *end(): Generator<SimkubeTraceItem> {
+  *end(): Generator<SimkubeTraceItem<Value>> {
     if (!this.#isDone) yield* this.#read(true)
   }
 
-  *#read(isEnd: boolean): Generator<SimkubeTraceItem> {
+  *#read(isEnd: boolean): Generator<SimkubeTraceItem<Value>> {
     this.#bytes = Buffer.concat([this.#bytes, ...this.#arrived])
     this.#arrived = []
     this.#arrivedLength = 0
@@ -97,7 +112,7 @@ export class SimkubeTraceReader {
   }
 
   /** One step, or `undefined` if its bytes are not all there yet. */
-  #attempt(reader: MessagePackReader, isEnd: boolean): ReadonlyArray<SimkubeTraceItem> | undefined {
+  #attempt(reader: MessagePackReader, isEnd: boolean): ReadonlyArray<SimkubeTraceItem<Value>> | undefined {
     const start = reader.position
     try {
       return this.#step(reader)
@@ -110,7 +125,7 @@ export class SimkubeTraceReader {
   }
 
   /** Reads one unit. Nothing but the position changes before the whole unit is read, so that it can be read again. */
-  #step(reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #step(reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const frame = this.#frames.at(-1)
     if (frame === undefined) return this.#enter({ in: "trace", left: this.#topLevel(reader), seen: new Set() })
     if (frame.left === 0) return this.#leave(frame, reader)
@@ -119,7 +134,7 @@ export class SimkubeTraceReader {
     return items
   }
 
-  #unit(frame: Frame, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #unit(frame: Frame, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     switch (frame.in) {
       case "trace":
         return this.#section(frame.seen, reader)
@@ -128,7 +143,7 @@ export class SimkubeTraceReader {
       case "event":
         return this.#eventField(frame, reader)
       case "objects":
-        return [{ type: frame.type, seconds: frame.seconds, object: reader.readJsonObject() }]
+        return [{ type: frame.type, seconds: frame.seconds, object: this.#values.object(reader) }]
       case "index": {
         const gvk = reader.readString()
         return this.#enter({ in: "names", left: reader.readMapHeader(), gvk })
@@ -164,7 +179,7 @@ export class SimkubeTraceReader {
     return reader.readMapHeader()
   }
 
-  #section(seen: Set<string>, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #section(seen: Set<string>, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const start = reader.position
     const key = reader.readString()
     if (seen.has(key)) throw this.#error("malformed", start, `two values for ${JSON.stringify(key)}`)
@@ -173,7 +188,7 @@ export class SimkubeTraceReader {
     return items
   }
 
-  #sectionValue(key: string, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #sectionValue(key: string, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const start = reader.position
     switch (key) {
       case "version": {
@@ -186,7 +201,9 @@ export class SimkubeTraceReader {
         const trackedObjects = readTrackedObjects(reader.readJsonObject().trackedObjects)
         if (trackedObjects === undefined)
           throw this.#error("malformed", start, "config.trackedObjects has another shape")
-        return [{ type: "config", trackedObjects }]
+        if (this.#values.config === undefined) return [{ type: "config", trackedObjects }]
+        reader.position = start
+        return [{ type: "config", trackedObjects, config: this.#values.config(reader) }]
       }
       case "events":
         return this.#enter({ in: "events", left: reader.readArrayHeader() })
@@ -201,7 +218,7 @@ export class SimkubeTraceReader {
   }
 
   /** Streams an event whose `ts` comes first, as everybody writes it; any other order is read as one unit. */
-  #event(reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #event(reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const start = reader.position
     const left = reader.readMapHeader() - 1
     if (left >= 0 && reader.readString() === "ts") {
@@ -215,10 +232,10 @@ export class SimkubeTraceReader {
       }
     }
     reader.position = start
-    return readWholeEvent(reader)
+    return readWholeEvent(reader, this.#values)
   }
 
-  #eventField(frame: Frame & { in: "event" }, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> {
+  #eventField(frame: Frame & { in: "event" }, reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const start = reader.position
     const key = reader.readString()
     if (frame.seen.has(key)) throw this.#error("malformed", start, `two values for ${JSON.stringify(key)} in an event`)
@@ -235,32 +252,43 @@ export class SimkubeTraceReader {
   }
 }
 
+/** Reads objects as values of exact JSON. */
+export class SimkubeTraceReader extends SimkubeItemReader<JsonObject> {
+  constructor() {
+    super({ object: (reader) => reader.readJsonObject() })
+  }
+}
+
 const unexpected = (offset: number, detail: string): MessagePackError =>
   new MessagePackError({ reason: "type", offset, detail })
 
 const readSeconds = (reader: MessagePackReader): number => {
   const start = reader.position
   const seconds = reader.readInteger()
-  if (typeof seconds === "bigint") throw unexpected(start, "a time beyond 2^53 seconds")
+  if (typeof seconds === "bigint" || Math.abs(seconds) > LAST_SECOND)
+    throw unexpected(start, "a time that no clock shows: beyond 2^53 µs")
   return seconds
 }
 
-const readObjects = (reader: MessagePackReader): ReadonlyArray<JsonObject> => {
-  const objects: JsonObject[] = []
-  for (let left = reader.readArrayHeader(); left > 0; left--) objects.push(reader.readJsonObject())
+const readObjects = <Value>(reader: MessagePackReader, values: SimkubeValues<Value>): ReadonlyArray<Value> => {
+  const objects: Value[] = []
+  for (let left = reader.readArrayHeader(); left > 0; left--) objects.push(values.object(reader))
   return objects
 }
 
-const readWholeEvent = (reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem> => {
+const readWholeEvent = <Value>(
+  reader: MessagePackReader,
+  values: SimkubeValues<Value>,
+): ReadonlyArray<SimkubeTraceItem<Value>> => {
   const start = reader.position
   let seconds: number | undefined
-  let applied: ReadonlyArray<JsonObject> | undefined
-  let deleted: ReadonlyArray<JsonObject> | undefined
+  let applied: ReadonlyArray<Value> | undefined
+  let deleted: ReadonlyArray<Value> | undefined
   for (let left = reader.readMapHeader(); left > 0; left--) {
     const key = reader.readString()
     if (key === "ts" && seconds === undefined) seconds = readSeconds(reader)
-    else if (key === "applied_objs" && applied === undefined) applied = readObjects(reader)
-    else if (key === "deleted_objs" && deleted === undefined) deleted = readObjects(reader)
+    else if (key === "applied_objs" && applied === undefined) applied = readObjects(reader, values)
+    else if (key === "deleted_objs" && deleted === undefined) deleted = readObjects(reader, values)
     else if (key === "ts" || key === "applied_objs" || key === "deleted_objs")
       throw unexpected(start, `two values for ${key} in an event`)
     else reader.skip()

@@ -12,18 +12,13 @@
 import type { Action } from "./event.ts"
 import type { JsonObject } from "./exact-json.ts"
 import { MessagePackError } from "./message-pack.ts"
-import { MessagePackWriter } from "./message-pack-writer.ts"
+import { encodeMessagePack, MessagePackWriter } from "./message-pack-writer.ts"
 import { deletionStub, type SimkubeObject, type SimkubeType, sanitise, simkubeType } from "./sanitise.ts"
 import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
 import { SimkubeEvents } from "./simkube-events.ts"
+import { writeSimkubeFile } from "./simkube-file.ts"
 import { type EncodedSimkubeObject, writeSimkubeObject } from "./simkube-object.ts"
-import {
-  namespacedName,
-  type OwnedLifecycles,
-  type PodLifecycle,
-  SIMKUBE_TRACE_VERSION,
-  UnwritableChangeError,
-} from "./simkube-trace.ts"
+import { namespacedName, type OwnedLifecycles, UnwritableChangeError } from "./simkube-trace.ts"
 import type { Spool } from "./spool.ts"
 
 /** What a trace is made from. */
@@ -57,9 +52,6 @@ export interface SimkubeSnapshotObject extends SimkubeObjectName {
 export type SimkubeChange =
   | (SimkubeSnapshotObject & { readonly action: "applied"; readonly time: number })
   | (SimkubeObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
-
-/** Chunks given out are about this large. */
-const CHUNK_BYTES = 64 * 1024
 
 /** Add the snapshot, then the changes in order, then take the chunks of {@link finish}. */
 export class SimkubeTraceWriter {
@@ -164,32 +156,8 @@ export class SimkubeTraceWriter {
   *finish(lifecycles: Iterable<OwnedLifecycles> = []): Generator<Uint8Array> {
     if (this.#endMarkerSeconds !== undefined) this.#events.begin(Math.max(this.#seconds, this.#endMarkerSeconds))
     this.#events.end()
-    const out = new MessagePackWriter(2 * CHUNK_BYTES)
-    out.writeMapHeader(5)
-    out.writeString("version")
-    out.writeInteger(SIMKUBE_TRACE_VERSION)
-    out.writeString("config")
-    out.writeValue(new Map([["trackedObjects", this.#config.entries]]))
-    out.writeString("events")
-    out.writeArrayHeader(this.#events.count)
-    for (const piece of this.#events.read()) {
-      out.writeEncoded(piece)
-      if (out.length >= CHUNK_BYTES) yield taken(out)
-    }
-    out.writeString("index")
-    out.writeMapHeader(this.#index.size)
-    for (const [gvk, names] of this.#index) {
-      out.writeString(gvk)
-      out.writeMapHeader(names.size)
-      for (const [name, hash] of names) {
-        out.writeString(name)
-        out.writeInteger(hash)
-        if (out.length >= CHUNK_BYTES) yield taken(out)
-      }
-    }
-    out.writeString("pod_lifecycles")
-    this.#writeLifecycles(out, lifecycles)
-    yield taken(out)
+    const config = encodeMessagePack(new Map([["trackedObjects", this.#config.entries]]))
+    yield* writeSimkubeFile(config, this.#events, this.#index, this.#written(lifecycles))
   }
 
   #expectHead(): void {
@@ -223,40 +191,12 @@ export class SimkubeTraceWriter {
     }
   }
 
-  #writeLifecycles(out: MessagePackWriter, lifecycles: Iterable<OwnedLifecycles>): void {
-    const entries = new MessagePackWriter()
-    let count = 0
+  /** What a reader of SimKube expects to find: owners in the index, with pods. */
+  *#written(lifecycles: Iterable<OwnedLifecycles>): Generator<OwnedLifecycles> {
     for (const { gvk, owner, pods } of lifecycles) {
-      const lists = [...pods].filter(([, list]) => list.length > 0)
-      if (lists.length === 0 || this.#index.get(gvk)?.has(owner) !== true) continue
-      count++
-      entries.writeValue([gvk, owner])
-      entries.writeMapHeader(lists.length)
-      for (const [hash, list] of lists) {
-        entries.writeInteger(hash)
-        entries.writeArrayHeader(list.length)
-        for (const lifecycle of list) entries.writeValue(lifecycleValue(lifecycle))
-      }
+      if (this.#index.get(gvk)?.has(owner) !== true) continue
+      const lived = new Map([...pods].filter(([, list]) => list.length > 0))
+      if (lived.size > 0) yield { gvk, owner, pods: lived }
     }
-    out.writeMapHeader(count)
-    out.writeEncoded(entries.view())
   }
-}
-
-const lifecycleValue = (lifecycle: PodLifecycle): string | ReadonlyMap<string, number | ReadonlyArray<number>> => {
-  switch (lifecycle.state) {
-    case "empty":
-      return "Empty"
-    case "running":
-      return new Map([["Running", lifecycle.start]])
-    case "finished":
-      return new Map([["Finished", [lifecycle.start, lifecycle.end]]])
-  }
-}
-
-/** What is in the writer as a chunk of its own. */
-const taken = (writer: MessagePackWriter): Uint8Array => {
-  const chunk = new Uint8Array(writer.view())
-  writer.clear()
-  return chunk
 }

@@ -1,0 +1,30 @@
+/**
+ * The formats' decoders and encoders by name. Each is loaded when it is first used: whoever exports NDJSON pays for no YAML.
+ */
+
+import type { EncoderOptions, TraceDecoder, TraceEncoder } from "./format.ts"
+import type { TraceFormatName } from "./names.ts"
+
+/** A decoder of that format. */
+export const openDecoder = async (format: TraceFormatName): Promise<TraceDecoder> => {
+  switch (format) {
+    case "ndjson":
+      return (await import("./ndjson-format.ts")).ndjsonDecoder()
+    case "simkube":
+      return (await import("./simkube-format.ts")).simkubeDecoder()
+    case "kwok":
+      return (await import("../kwok/kwok-decoder.ts")).kwokDecoder()
+  }
+}
+
+/** An encoder of that format. */
+export const openEncoder = async (format: TraceFormatName, options: EncoderOptions): Promise<TraceEncoder> => {
+  switch (format) {
+    case "ndjson":
+      return (await import("./ndjson-format.ts")).ndjsonEncoder()
+    case "simkube":
+      return (await import("./simkube-format.ts")).simkubeEncoder(options)
+    case "kwok":
+      return (await import("../kwok/kwok-encoder.ts")).kwokEncoder()
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Compressed bytes to plain ones and back, as streams: memory is that of the codec (zstd level 3 some 2 MiB), and whoever
+ * reads slowly slows down the source.
+ *
+ * Plain bytes pass through untouched and uncopied. Several frames or members in a row are one file, as `cat` makes them.
+ */
+
+import { Readable } from "node:stream"
+import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from "node:zlib"
+import * as Schema from "effect/Schema"
+import { COMPRESSION_SIGNATURE_BYTES, type Compression, compressionOfBytes } from "./compression-names.ts"
+
+/** The compressed bytes are damaged or end too early. */
+export class DecompressionError extends Schema.TaggedError<DecompressionError>()("DecompressionError", {
+  compression: Schema.Literals(["zstd", "gzip"]),
+  /** Plain bytes that came out before. */
+  offset: Schema.Int,
+  /** What the codec says. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `the ${this.compression} data is damaged behind byte ${this.offset} of its contents: ${this.detail}`
+  }
+}
+
+/**
+ * The plain bytes of a source, whatever its name says: the first bytes decide.
+ *
+ * @throws DecompressionError, and whatever the source throws.
+ */
+export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const iterator = source[Symbol.asyncIterator]()
+  try {
+    const { head, isEnd } = await takeHead(iterator, COMPRESSION_SIGNATURE_BYTES)
+    const compression = compressionOfBytes(head)
+    const whole = isEnd ? single(head) : continued(head, iterator)
+    if (compression === "none") yield* whole
+    else yield* inflated(whole, compression)
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+/** The bytes of a source, compressed; for `none` as they are. Throws whatever the source throws. */
+export async function* compressed(
+  source: AsyncIterable<Uint8Array>,
+  compression: Compression,
+): AsyncGenerator<Uint8Array, void> {
+  if (compression === "none") return yield* source
+  const codec =
+    compression === "gzip"
+      ? createGzip()
+      : // So that a damaged file is found out wherever the damage is.
+        createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+  yield* throughCodec(source, codec)
+}
+
+async function* inflated(
+  source: AsyncIterable<Uint8Array>,
+  compression: "zstd" | "gzip",
+): AsyncGenerator<Uint8Array, void> {
+  let offset = 0
+  let failure: unknown
+  const watched = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* source
+    } catch (error) {
+      failure = error
+      throw error
+    }
+  }
+  const codec = compression === "gzip" ? createGunzip() : createZstdDecompress()
+  try {
+    for await (const piece of throughCodec(watched(), codec)) {
+      offset += piece.length
+      yield piece
+    }
+  } catch (error) {
+    if (failure !== undefined || !isCodecError(error)) throw error
+    throw new DecompressionError({ compression, offset, detail: error.message })
+  }
+}
+
+const isCodecError = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_BUFFER|ERR_OUT_OF)/.test(String(error.code))
+
+/** Reading drives: the source is read as fast as the codec's output is taken. */
+async function* throughCodec(
+  source: AsyncIterable<Uint8Array>,
+  codec: ReturnType<typeof createGzip> | ReturnType<typeof createZstdCompress>,
+): AsyncGenerator<Uint8Array, void> {
+  const input = Readable.from(source, { objectMode: false, highWaterMark: 64 * 1024 })
+  input.on("error", (error) => codec.destroy(error))
+  input.pipe(codec)
+  try {
+    yield* codec as AsyncIterable<Buffer>
+  } finally {
+    input.destroy()
+    codec.destroy()
+  }
+}
+
+/** The first bytes, as many as asked for if there are so many, or all. */
+export const takeHead = async (
+  iterator: AsyncIterator<Uint8Array>,
+  length: number,
+): Promise<{ readonly head: Uint8Array; readonly isEnd: boolean }> => {
+  let head: Uint8Array = new Uint8Array(0)
+  while (head.length < length) {
+    const next = await iterator.next()
+    if (next.done === true) return { head, isEnd: true }
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value])
+  }
+  return { head, isEnd: false }
+}
+
+/** What {@link takeHead} took, and what follows. */
+export async function* continued(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  if (head.length > 0) yield head
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+}
+
+async function* single(piece: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  if (piece.length > 0) yield piece
+}

@@ -1,0 +1,118 @@
+/**
+ * Which format: by name, by the name of a file, by what an HTTP client accepts, or by the first bytes. No codec is loaded for it.
+ */
+
+import { withoutCompressionExtension } from "./compression-names.ts"
+
+/** What a format is called, and by what it is known. */
+export interface TraceFormatFacts {
+  readonly name: string
+  /** One line for people. */
+  readonly summary: string
+  /** With their dots, the usual one first. */
+  readonly extensions: ReadonlyArray<string>
+  /** The one that an answer carries first. */
+  readonly mediaTypes: ReadonlyArray<string>
+  /** Whether a terminal can show it. */
+  readonly isText: boolean
+}
+
+/** All formats; the first is the default where nothing says another. */
+export const TRACE_FORMATS = [
+  {
+    name: "ndjson",
+    summary: "complete and lossless: one JSON line per event",
+    extensions: [".ndjson", ".jsonl"],
+    mediaTypes: ["application/x-ndjson", "application/jsonl"],
+    isText: true,
+  },
+  {
+    name: "simkube",
+    summary: "what SimKube 2 replays",
+    extensions: [".sktrace"],
+    mediaTypes: ["application/vnd.simkube.trace+msgpack", "application/msgpack", "application/vnd.msgpack"],
+    isText: false,
+  },
+  {
+    name: "kwok",
+    summary: "what kwokctl snapshot replay reads: YAML with ResourcePatch documents",
+    extensions: [".yaml", ".yml"],
+    mediaTypes: ["application/yaml", "application/x-yaml", "text/yaml"],
+    isText: true,
+  },
+] as const satisfies ReadonlyArray<TraceFormatFacts>
+
+/** The name of a format. */
+export type TraceFormatName = (typeof TRACE_FORMATS)[number]["name"]
+
+/** Their names, in order. */
+export const TRACE_FORMAT_NAMES: ReadonlyArray<TraceFormatName> = TRACE_FORMATS.map(({ name }) => name)
+
+/** The facts of a format. */
+export const factsOf = (name: TraceFormatName): TraceFormatFacts =>
+  TRACE_FORMATS.find((format) => format.name === name) ?? TRACE_FORMATS[0]
+
+/** By the end of a file's name, a compression's aside (`trace.sktrace.zst`); letter case does not matter. */
+export const formatOfFileName = (file: string): TraceFormatName | undefined => {
+  const { base } = withoutCompressionExtension(file)
+  const lower = base.toLowerCase()
+  return TRACE_FORMATS.find(({ extensions }) => extensions.some((extension) => lower.endsWith(extension)))?.name
+}
+
+/**
+ * By an Accept header, by the rules of RFC 9110 §12.5.1: the format that the client prefers (`q`), of equals the first
+ * one here, ndjson. `undefined` if it accepts none. Without a header anything is accepted.
+ */
+export const formatOfAccept = (accept: string | undefined): TraceFormatName | undefined => {
+  if (accept === undefined || accept.trim() === "") return TRACE_FORMATS[0].name
+  const ranges = accept.split(",").flatMap(parseRange)
+  let best: { readonly name: TraceFormatName; readonly quality: number } | undefined
+  for (const { name, mediaTypes } of TRACE_FORMATS) {
+    const [usual, ...aliases] = mediaTypes
+    // Only the usual type is meant by a wildcard: an alias must not bring back what was refused by its name.
+    const byAlias = aliases.map((alias) => ranges.find(({ type }) => type === alias)?.quality ?? 0)
+    const quality = Math.max(qualityOf(usual, ranges), ...byAlias)
+    if (quality > (best?.quality ?? 0)) best = { name, quality }
+  }
+  return best?.name
+}
+
+interface MediaRange {
+  readonly type: string
+  readonly quality: number
+}
+
+const parseRange = (text: string): ReadonlyArray<MediaRange> => {
+  const [type = "", ...parameters] = text.split(";").map((part) => part.trim().toLowerCase())
+  if (!/^[^/\s]+\/[^/\s]+$/.test(type)) return []
+  const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2)
+  const quality = weight === undefined ? 1 : Number(weight)
+  // A weight that is none makes the range unusable, not the request.
+  return [{ type, quality: quality >= 0 && quality <= 1 ? quality : 0 }]
+}
+
+/** Of the ranges that match, the most specific one counts. */
+const qualityOf = (type: string, ranges: ReadonlyArray<MediaRange>): number => {
+  for (const wanted of [type, `${type.slice(0, type.indexOf("/"))}/*`, "*/*"]) {
+    const found = ranges.find((range) => range.type === wanted)
+    if (found !== undefined) return found.quality
+  }
+  return 0
+}
+
+/** Bytes from the beginning after which {@link formatOfBytes} knows as much as it ever will. */
+export const FORMAT_SIGNATURE_BYTES = 512
+
+/** By the first (decompressed) bytes of a file; `undefined` if they are those of no trace. */
+export const formatOfBytes = (head: Uint8Array): TraceFormatName | undefined => {
+  const [first = 0] = head
+  // A map of a few pairs, or the array that version 1 was: refused by its reader with more to say than "no trace".
+  if ((first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf)) return "simkube"
+  const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, FORMAT_SIGNATURE_BYTES)).toString()
+  if (/^\s*\{/.test(text)) return "ndjson"
+  return /^\uFEFF?(?:\s*(?:#[^\n]*|---[^\n]*|%YAML[^\n]*)?\n)*\s*(?:apiVersion|kind|metadata|resource|target|---|#)/.test(
+    text,
+  )
+    ? "kwok"
+    : undefined
+}

@@ -1,0 +1,93 @@
+/**
+ * How a strategic merge patch treats the fields of Kubernetes' own kinds: which lists it merges, and by which key.
+ *
+ * The rules are those of the `patchStrategy` and `patchMergeKey` tags in k8s.io/api 1.34 (`status` aside, which no trace for
+ * replay holds); they have not changed since 1.22 but for additions. A field is found by its name and that of the one
+ * around it, list elements not counted: `containers/env`. Kinds of other groups have custom schemas, which carry no such
+ * rules: their lists are replaced as a whole.
+ */
+
+/** What a patch does with a list or map that both sides have. */
+export type MergeRule =
+  /** Elements with the same value of `key` are merged. */
+  | { readonly tag: "merge"; readonly key: string }
+  /** Values are added to the set. */
+  | { readonly tag: "union" }
+  /** The patch's value takes the place of the other. */
+  | { readonly tag: "replace" }
+  /** Lists are replaced, maps merged. */
+  | { readonly tag: "default" }
+
+const BUILT_IN_GROUPS = new Set([
+  "",
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+  "apps",
+  "autoscaling",
+  "batch",
+  "certificates.k8s.io",
+  "coordination.k8s.io",
+  "discovery.k8s.io",
+  "events.k8s.io",
+  "extensions",
+  "flowcontrol.apiserver.k8s.io",
+  "networking.k8s.io",
+  "node.k8s.io",
+  "policy",
+  "rbac.authorization.k8s.io",
+  "resource.k8s.io",
+  "scheduling.k8s.io",
+  "storage.k8s.io",
+])
+
+const merge = (key: string): MergeRule => ({ tag: "merge", key })
+const FALLBACK: MergeRule = { tag: "default" }
+
+const CONTAINER_FIELDS: ReadonlyArray<readonly [field: string, rule: MergeRule]> = [
+  ["env", merge("name")],
+  ["ports", merge("containerPort")],
+  ["volumeDevices", merge("devicePath")],
+  ["volumeMounts", merge("mountPath")],
+]
+
+const METADATA_RULES: ReadonlyMap<string, MergeRule> = new Map([
+  ["metadata/finalizers", { tag: "union" }],
+  ["metadata/ownerReferences", merge("uid")],
+])
+
+const RULES: ReadonlyMap<string, MergeRule> = new Map([
+  ...METADATA_RULES,
+  ...["containers", "initContainers", "ephemeralContainers"].flatMap((list) => [
+    [`spec/${list}`, merge("name")] as const,
+    ...CONTAINER_FIELDS.map(([field, rule]) => [`${list}/${field}`, rule] as const),
+  ]),
+  ["spec/hostAliases", merge("ip")],
+  ["spec/imagePullSecrets", merge("name")],
+  ["spec/resourceClaims", merge("name")],
+  ["spec/schedulingGates", merge("name")],
+  ["spec/topologySpreadConstraints", merge("topologyKey")],
+  ["spec/volumes", merge("name")],
+  // ServiceAccount; CSINode; Node; admission configurations and policies.
+  ["/secrets", merge("name")],
+  ["spec/drivers", merge("name")],
+  ["spec/podCIDRs", { tag: "union" }],
+  ["/webhooks", merge("name")],
+  ["webhooks/matchConditions", merge("name")],
+  ["spec/matchConditions", merge("name")],
+  ["spec/variables", merge("name")],
+])
+
+/** Fields whose name alone would say something else. */
+const RULES_OF_KIND: ReadonlyMap<string, MergeRule> = new Map([
+  ["v1.Service spec/ports", merge("port")],
+  ["policy/v1.PodDisruptionBudget spec/selector", { tag: "replace" }],
+])
+
+/** The rule for a field of a kind; `parent` is the name of the field around it, empty at the top. */
+export const mergeRule = (gvk: string, parent: string, field: string): MergeRule => {
+  const slash = gvk.indexOf("/")
+  const place = `${parent}/${field}`
+  if (!BUILT_IN_GROUPS.has(slash < 0 ? "" : gvk.slice(0, slash))) return METADATA_RULES.get(place) ?? FALLBACK
+  return RULES_OF_KIND.get(`${gvk} ${place}`) ?? RULES.get(place) ?? FALLBACK
+}

@@ -1,0 +1,105 @@
+/** JSON text to MessagePack and back without objects in between. */
+
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import {
+  decodeMessagePack,
+  encodeMessagePack,
+  formatExactJson,
+  MAX_DEPTH,
+  MalformedJsonError,
+  MessagePackError,
+  MessagePackWriter,
+  parseExactJson,
+} from "../../../src/trace/index.ts"
+import { formatOrderedJson, writeOrderedJson } from "../../../src/trace/message-pack-json.ts"
+import { jsonValue, mutated } from "../json-values.ts"
+
+const encoded = (json: string | Uint8Array): Buffer => {
+  const writer = new MessagePackWriter(16)
+  writeOrderedJson(writer, typeof json === "string" ? Buffer.from(json) : json)
+  return Buffer.from(writer.view())
+}
+
+const throughJson = (bytes: Uint8Array): Buffer => encoded(formatOrderedJson(decodeMessagePack(bytes)))
+
+describe("JSON as MessagePack", () => {
+  test("keeps the order of entries, also of keys that look like numbers", () => {
+    expect(encoded('{"b":1,"10":2,"9":3,"a":4}').toString("hex")).toBe("84a16201a2313002a13903a16104")
+    expect(formatOrderedJson(decodeMessagePack(encoded('{"b":1,"10":2,"9":3,"a":4}')))).toBe(
+      '{"b":1,"10":2,"9":3,"a":4}',
+    )
+  })
+
+  test.each([
+    ["1", "01"],
+    ["1.0", "cb3ff0000000000000"],
+    ["1e3", "cb408f400000000000"],
+    ["-0", "cb8000000000000000"],
+    ["18446744073709551615", "cfffffffffffffffff"],
+    ["-9223372036854775808", "d38000000000000000"],
+    ["18446744073709551616", "cb43f0000000000000"],
+    ["9007199254740993", "cf0020000000000001"],
+    ['"\\u0041\\n\\ud834\\udd1e"', "a6410af09d849e"],
+    [" [ true , null ] ", "92c3c0"],
+    ["{}", "80"],
+  ])("%s is %s", (json, hex) => {
+    expect(encoded(json).toString("hex")).toBe(hex)
+  })
+
+  test.each([0, 1, 15, 16, 65_535, 65_536])("an array and a map of %i have the smallest header", (size) => {
+    const items = Array.from({ length: size }, (_, index) => index)
+    expect(Buffer.compare(encoded(JSON.stringify(items)), encodeMessagePack(items))).toBe(0)
+    const map = new Map(items.map((item) => [`k${item}`, [item]]))
+    const json = `{${items.map((item) => `"k${item}":[${item}]`).join(",")}}`
+    expect(Buffer.compare(encoded(json), encodeMessagePack(map))).toBe(0)
+  })
+
+  test("any value comes back, and its text is what exact JSON reads", () => {
+    fc.assert(
+      fc.property(jsonValue, (value) => {
+        const bytes = encodeMessagePack(value)
+        expect(Buffer.compare(throughJson(bytes), bytes)).toBe(0)
+        expect(parseExactJson(formatOrderedJson(decodeMessagePack(bytes)))).toEqual(value)
+      }),
+    )
+  })
+
+  test("broken text is refused exactly where exact JSON refuses it", () => {
+    const texts = jsonValue.map((value) => new Uint8Array(Buffer.from(formatExactJson(value))))
+    fc.assert(
+      fc.property(mutated(texts), (text) => {
+        const isRead = succeeds(() => parseExactJson(text))
+        expect(succeeds(() => encoded(text))).toBe(isRead)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.each(["", "{", '{"a"}', '{"a":1,}', "[1,]", "tru", "01", "1.", '"\n"', '"\\x"', "nul", "1 2", "{a:1}", "1e999"])(
+    "%j is no JSON",
+    (text) => {
+      expect(() => encoded(text)).toThrow(MalformedJsonError)
+    },
+  )
+
+  test("nesting ends at the limit", () => {
+    const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth)
+    expect(encoded(nested(MAX_DEPTH)).length).toBe(MAX_DEPTH)
+    expect(() => encoded(nested(MAX_DEPTH + 1))).toThrow(MessagePackError)
+  })
+
+  test("a key that is no string is refused", () => {
+    expect(() => formatOrderedJson(new Map([[1, 2]]))).toThrow(MessagePackError)
+  })
+})
+
+const succeeds = (run: () => unknown): boolean => {
+  try {
+    run()
+    return true
+  } catch (error) {
+    if (error instanceof MalformedJsonError || error instanceof MessagePackError) return false
+    throw error
+  }
+}
