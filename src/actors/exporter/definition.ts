@@ -12,7 +12,9 @@ export interface ExporterConfig {
 export const ExportJob = Schema.Struct({
   /** Named by the requester; unique in its life. */
   export: Schema.Number,
-  format: Schema.Literals(["simkube", "ndjson"]),
+  format: Schema.Literals(["simkube", "ndjson", "kwok"]),
+  /** Of the whole trace. Default: none. */
+  compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
   /** Sequence number up to which the recording counts; from the store. */
   cut: Schema.Number,
   /** Inclusive. */

@@ -6,12 +6,15 @@
  */
 import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
+import { kwokEncoder } from "../../trace/kwok/kwok-encoder.ts"
 import type { OwnerReference } from "../../trace/owner-references.ts"
 import { Ownership } from "../../trace/ownership.ts"
 import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import { fileSpool } from "../../trace/spool.ts"
+import { compressPieces } from "./compress-pieces.ts"
 import type { ExportJob } from "./definition.ts"
+import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
 import { encodeSimkube } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
@@ -42,7 +45,7 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
   if (configured === undefined) throw new Error("trackedObjects is not a map of kinds")
   const tracked = new Map([...configured].filter(([gvk]) => !filters.excludesKind(gvk)))
   const kinds = [...tracked.keys()]
-  const leftOut = job.format === "ndjson" ? [] : encodeTrackedObjects(tracked).leftOut
+  const leftOut = job.format === "simkube" ? encodeTrackedObjects(tracked).leftOut : []
   const reader = ArchiveReader.open(directory)
   let isOpen = true
   const closeReader = (): void => {
@@ -55,14 +58,18 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
-    const encoded =
-      job.format === "ndjson"
-        ? encodeNdjson(ndjsonHeader(job, kinds), window)
-        : spooledSimkube(reader, window, owners.ownership, job, tracked, directory, encoding)
-    const pieces = closing(encoded, closeReader)
+    const encode = {
+      ndjson: () => encodeNdjson(headerOf(job, kinds), window),
+      simkube: () => spooledSimkube(reader, window, owners.ownership, job, tracked, directory, encoding),
+      kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder()),
+    }
+    const encoded = closing(encode[job.format](), closeReader)
+    const { compression = "none" } = job
+    const pieces = compression === "none" ? encoded : compressPieces(encoded, compression)
     const close = async (): Promise<void> => {
       // Waits for a piece under way, which may be reading.
       await pieces.return()
+      await encoded.return()
       // A generator that has not begun ends without its `finally`.
       closeReader()
     }
@@ -81,7 +88,7 @@ async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): A
   }
 }
 
-const ndjsonHeader = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
+const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
   window: { start: job.fromTime, end: job.untilTime },
   cut: job.cut,
   kinds,

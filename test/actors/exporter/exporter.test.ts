@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Readable } from "node:stream"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { exporterBody } from "../../../src/actors/exporter/body.ts"
@@ -13,6 +14,8 @@ import { systemClock } from "../../../src/runtime/clock.ts"
 import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { localThread } from "../../../src/runtime/thread.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import { decompressed } from "../../../src/trace/formats/compression.ts"
 import { ObservationsBuilder } from "../../../src/trace/observations.ts"
 import { SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
 import { type ExportReader, ExportService, type RunningExport } from "../../../src/tracer/export-service.ts"
@@ -138,6 +141,8 @@ describe("the exporter", () => {
       },
     ],
     ["ndjson", {}],
+    ["ndjson", { compression: "gzip" }],
+    ["kwok", { compression: "zstd" }],
   ] as const)("sends the %s trace that one thread makes, also of several exports at once: %j", async (format, more) => {
     await using exporter = await start()
     const job = jobOf(format, more)
@@ -158,6 +163,29 @@ describe("the exporter", () => {
     const last = items.findLastIndex(({ type }) => type === "event")
     expect(items[last]).toEqual({ type: "event", seconds: end })
     expect(items[last + 1]?.type).not.toBe("applied")
+  })
+
+  test.each(["zstd", "gzip"] as const)("compresses every format with %s, on its way", async (compression) => {
+    for (const format of ["ndjson", "simkube", "kwok"] as const) {
+      const small = { untilTime: 1_763_700_001_000_000 }
+      const plain = await inOneThread(jobOf(format, small))
+      const packed = await inOneThread(jobOf(format, { ...small, compression }))
+      const unpacked: Array<Uint8Array> = []
+      for await (const piece of decompressed(Readable.from([packed]))) unpacked.push(piece)
+      expect(Buffer.concat(unpacked).equals(plain)).toBe(true)
+      expect(packed.length).toBeLessThan(plain.length)
+    }
+  })
+
+  test("writes for kwok what the kwok decoder reads: the objects of the start, then a patch for each change", async () => {
+    const window = { fromTime: 1_763_700_004_000_000, untilTime: 1_763_700_004_100_000 }
+    const decoder = await openDecoder("kwok")
+    const trace = await inOneThread(jobOf("kwok", window))
+    const items = [...decoder.push(trace), ...decoder.end()]
+    const events = items.flatMap((item) => (item.type === "event" && item.event.type === "object" ? [item] : []))
+    expect(events.filter(({ isSnapshot }) => isSnapshot).map(({ event }) => event.type)).toHaveLength(10)
+    expect(events.filter(({ isSnapshot }) => !isSnapshot)).toHaveLength(5)
+    expect(items[0]).toMatchObject({ type: "header", sanitised: "replay" })
   })
 
   test("leaves out owned objects and excluded labels, and nothing else", async () => {

@@ -1,0 +1,31 @@
+/**
+ * A window through an encoder of a trace format that needs nothing but the items, one after the other. So kwok's is written; NDJSON and
+ * SimKube's have ways of their own, which are faster.
+ */
+import type { TraceEncoder } from "../../trace/formats/format.ts"
+import type { TraceHeader } from "../../trace/formats/trace-item.ts"
+import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
+
+/** Pieces of about 64 KiB; empty ones are pauses. Throws what reading the window and the encoder throw. */
+export async function* encodeItems(
+  header: TraceHeader,
+  window: ExportWindow,
+  encoder: TraceEncoder,
+): AsyncGenerator<Uint8Array, void> {
+  encoder.add({ type: "header", ...header })
+  let looked = 0
+  const isDue = (): boolean => ++looked % eventsPerTurn === 0
+  for (const event of window.snapshot()) {
+    if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: true })
+    const piece = encoder.take()
+    if (piece !== undefined || isDue()) yield piece ?? pause
+  }
+  for (const event of window.events()) {
+    if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: false })
+    const piece = encoder.take()
+    if (piece !== undefined || isDue()) yield piece ?? pause
+  }
+  yield* encoder.finish()
+}
+
+const pause = new Uint8Array(0)
