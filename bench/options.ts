@@ -11,6 +11,7 @@ export interface BenchOptions {
   readonly isProfiled: boolean
   readonly isJson: boolean
   readonly isList: boolean
+  readonly isHelp: boolean
   readonly isCalibration: boolean
   /** Command of another recorder. */
   readonly peer: string | undefined
@@ -59,6 +60,7 @@ export const parseOptions = (args: ReadonlyArray<string>): BenchOptions => {
       profile: flag,
       json: flag,
       list: flag,
+      help: { ...flag, short: "h" },
       calibrate: flag,
       peer: text,
       rate: text,
@@ -87,6 +89,7 @@ export const parseOptions = (args: ReadonlyArray<string>): BenchOptions => {
     isProfiled: values.profile,
     isJson: values.json,
     isList: values.list,
+    isHelp: values.help,
     isCalibration: values.calibrate,
     peer,
     workload: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),

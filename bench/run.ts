@@ -100,6 +100,10 @@ const choose = ({ names, workload, peer, isCalibration }: BenchOptions): Readonl
 const [first = "", ...rest] = process.argv.slice(2)
 if (Object.hasOwn(studies, first)) await runStudy(first, rest)
 const options = parse(process.argv.slice(2))
+if (options.isHelp) {
+  console.log(usage)
+  process.exit(0)
+}
 if (options.isList) {
   console.log(list())
   process.exit(0)

@@ -15,8 +15,10 @@ export interface OwnerQuestion {
 export interface OwnerAnswer extends OwnerQuestion {
   /** The JSON array as the server sent it; empty when there is none. */
   readonly ownerReferences: Uint8Array
-  /** False: no object of that UID exists any more. */
+  /** False: no object of that UID exists any more, unless it is `recorded`. */
   readonly found: boolean
+  /** Nobody was asked: it is an object of the recording. */
+  readonly recorded: boolean
 }
 
 export interface OwnerQuestions {
@@ -24,6 +26,9 @@ export interface OwnerQuestions {
   /** Questions were left out: the database knows them. */
   readonly rescan: boolean
 }
+
+/** Tells owners apart: a reference may name a UID under a kind that the object never had. */
+export const questionKey = ({ gvk, uid }: Pick<OwnerQuestion, "gvk" | "uid">): string => `${gvk} ${uid}`
 
 export const encodeOwnerQuestions = ({ questions, rescan }: OwnerQuestions): Uint8Array => {
   const writer = protobuf.Writer.create()
@@ -44,7 +49,7 @@ export const decodeOwnerQuestions = (bytes: Uint8Array): OwnerQuestions => {
   while (reader.pos < reader.len) {
     const field = reader.uint32()
     if (field === 10) {
-      const { ownerReferences: _none, found: _unused, ...question } = readAnswer(reader)
+      const { ownerReferences: _none, found: _unused, recorded: _too, ...question } = readAnswer(reader)
       questions.push(question)
     } else if (field === 16) rescan = reader.bool()
     else reader.skipType(field & 7)
@@ -59,6 +64,7 @@ export const encodeOwnerAnswers = (answers: ReadonlyArray<OwnerAnswer>): Uint8Ar
     writeQuestion(writer, answer)
     if (answer.ownerReferences.length > 0) writer.uint32(42).bytes(answer.ownerReferences)
     if (answer.found) writer.uint32(48).bool(true)
+    if (answer.recorded) writer.uint32(56).bool(true)
     writer.ldelim()
   }
   return writer.finish()
@@ -91,6 +97,7 @@ const readAnswer = (reader: protobuf.Reader): OwnerAnswer => {
   let name = ""
   let ownerReferences: Uint8Array = new Uint8Array(0)
   let found = false
+  let recorded = false
   while (reader.pos < end) {
     const field = reader.uint32()
     if (field === 10) uid = reader.string()
@@ -100,7 +107,8 @@ const readAnswer = (reader: protobuf.Reader): OwnerAnswer => {
     // A copy: a frame's memory is used again once it is acknowledged.
     else if (field === 42) ownerReferences = Uint8Array.from(reader.bytes())
     else if (field === 48) found = reader.bool()
+    else if (field === 56) recorded = reader.bool()
     else reader.skipType(field & 7)
   }
-  return { uid, gvk, namespace, name, ownerReferences, found }
+  return { uid, gvk, namespace, name, ownerReferences, found, recorded }
 }

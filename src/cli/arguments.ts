@@ -125,8 +125,8 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
   /** Paragraphs below the summary in help. */
   readonly description?: readonly string[]
   readonly options: Table
-  /** What may follow the options; absent: nothing. */
-  readonly operand?: { readonly placeholder: string; readonly help: string }
+  /** What may follow the options; absent: nothing. `count`: how many there must be; default: none or one. */
+  readonly operand?: { readonly placeholder: string; readonly help: string; readonly count?: number }
   readonly examples?: readonly string[]
 }
 
@@ -166,8 +166,9 @@ export const parseArguments = <Table extends OptionTable>(
     if (known !== undefined) given.set(known.key, [...(given.get(known.key) ?? []), token.value ?? ""])
   }
   if (firstMistake !== undefined) return wrong(firstMistake)
-  const [unexpected] = syntax.operand === undefined ? operands : operands.slice(1)
+  const [unexpected] = syntax.operand === undefined ? operands : operands.slice(syntax.operand.count ?? 1)
   if (unexpected !== undefined) return wrong(`unexpected argument ${quoted(unexpected)}`)
+  if (operands.length < (syntax.operand?.count ?? 0)) return wrong(`${syntax.operand?.placeholder} must be given`)
   const options: Record<string, unknown> = {}
   for (const [name, { key, option }] of byName) {
     const texts = given.get(key) ?? []

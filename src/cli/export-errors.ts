@@ -49,11 +49,32 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   status: Schema.Number,
   /** What the server said, at most 500 characters. */
   detail: Schema.String,
+  /** How the recorder's log calls the request; empty if it does not say. */
+  requestId: Schema.String,
+  /** s after which the recorder suggests to try again. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Number),
 }) {
   override get message(): string {
     const said = this.detail === "" ? "" : `: ${this.detail}`
-    const advice = this.status === 404 ? ". Is this a recorder? Check --server" : ""
-    return `${this.server} refused the export with status ${this.status}${said}${advice}`
+    const request = this.requestId === "" || this.status < 500 ? "" : ` (request ${this.requestId})`
+    return `${this.server} refused the export with status ${this.status}${said}${request}${this.#advice()}`
+  }
+
+  #advice(): string {
+    if (this.status === 404) return ". Is this a recorder? Check --server"
+    if (this.status === 401 && this.requestId !== "") return ". Give a token with --token-file, or in KUBEREEL_TOKEN"
+    return this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
+  }
+}
+
+/** The token to show cannot be read. Exit code 2. */
+export class TokenUnreadable extends Schema.TaggedError<TokenUnreadable>()("TokenUnreadable", {
+  /** Where it should be: a path, or the name of a variable. */
+  place: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `cannot take a token from ${this.place}: ${this.reason}`
   }
 }
 
@@ -123,9 +144,18 @@ export type ExportError =
   | ExportCut
   | OutputExists
   | OutputFailed
+  | TokenUnreadable
   | ExportInterrupted
 
-const classes = [ServerUnreachable, ExportRefused, ExportCut, OutputExists, OutputFailed, ExportInterrupted]
+const classes = [
+  ServerUnreachable,
+  ExportRefused,
+  ExportCut,
+  OutputExists,
+  OutputFailed,
+  TokenUnreadable,
+  ExportInterrupted,
+]
 
 export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)
 

@@ -21,7 +21,7 @@ export const renderHelp = (syntax: CommandSyntax, columns: number): string => {
   ]
   const operand = syntax.operand
   const sections = [
-    `Usage: ${syntax.name}${entries.length === 0 ? "" : " [OPTION]..."}${operand === undefined ? "" : ` [${operand.placeholder}]`}`,
+    `Usage: ${syntax.name}${entries.length === 0 ? "" : " [OPTION]..."}${operand === undefined ? "" : ` ${operand.count === undefined ? `[${operand.placeholder}]` : operand.placeholder}`}`,
     ...[syntax.summary, ...(syntax.description ?? [])].map((paragraph) => wrap(paragraph, width).join("\n")),
     ...(operand === undefined ? [] : [table([[operand.placeholder, operand.help]], width)]),
     `Options:\n${table(options, width)}`,

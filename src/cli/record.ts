@@ -20,16 +20,18 @@ import {
   withDefault,
 } from "./arguments.ts"
 import { type Command, command } from "./command.ts"
-import type { ExitCode } from "./exit-codes.ts"
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import { createLiveLine, systemLiveClock } from "./live-line.ts"
 import { createLogger, type LogFormat, type Logger, levelOf } from "./log.ts"
 import { createLogSink } from "./log-sink.ts"
 import { formatCount } from "./quantities.ts"
+import { accessOptions, type RecordAccess, readAccess } from "./record-access.ts"
 import { type RecordingStatus, renderStatusLine } from "./status-line.ts"
 import { isColoured, isLive, type Terminal } from "./terminal.ts"
+import { UsageError } from "./usage-error.ts"
 
 /** Everything the command line says about a recording. */
-export interface RecordOptions {
+export interface RecordOptions extends RecordAccess {
   /** Path of the configuration. */
   readonly config: string
   /** Path of a kubeconfig; `undefined`: KUBECONFIG, ~/.kube/config, or the pod's own service account. */
@@ -109,14 +111,15 @@ const options = {
   port: withDefault("7777", {
     short: "p",
     placeholder: "PORT",
-    help: "where to serve /export, /readyz and /metrics; 0 takes any free port",
+    help: "where to serve /export, /v1/coverage, /readyz and /metrics; 0 takes any free port",
     parse: integerBetween(0, 65_535),
   }),
   bind: withDefault("127.0.0.1", {
     placeholder: "ADDRESS",
-    help: "address to listen on; there is no authentication, so anyone who reaches it can export",
+    help: "address to listen on; one that others can reach needs --auth",
     parse: parseHost,
   }),
+  ...accessOptions,
   allowSecrets: flag({ help: "permit v1.Secret in the configuration; secrets are then recorded in plain text" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
@@ -135,6 +138,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop --context staging",
+    "reel record -c tracer.yml --bind 0.0.0.0 --auth kubernetes --allow-target s3://traces/shop",
   ],
 }
 
@@ -143,8 +147,15 @@ const loadRecorder = async (): Promise<RunRecorder> => (await import("./run-reco
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {
-    const { namespace, verbose, ...rest } = given
-    const recordOptions: RecordOptions = { ...rest, namespaces: [...new Set(namespace)], verbosity: verbose }
+    const { namespace, verbose, auth, tokenFile, allowAnonymous, allowTarget, ...others } = given
+    const { maximumExportTime, maximumExportSize, ...rest } = others
+    const access = readAccess(given)
+    if (typeof access === "string") {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
+      return exitCodes.usage
+    }
+    const namespaces = [...new Set(namespace)]
+    const recordOptions: RecordOptions = { ...rest, ...access, namespaces, verbosity: verbose }
     const { output, close } = createOutput(recordOptions, terminal)
     try {
       const run = await load()

@@ -28,9 +28,25 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./export.ts")).exportCommand(),
   },
   {
+    name: "convert",
+    summary: "Writes a trace in another format.",
+    load: async () => (await import("./convert.ts")).convertCommand(),
+  },
+  {
+    name: "snapshot",
+    summary: "Writes a trace of what a cluster holds now, without a recorder.",
+    load: async () => (await import("./snapshot.ts")).snapshotCommand(),
+  },
+  {
     name: "sandbox",
     summary: "Runs a Kubernetes API server with controllers and virtual nodes in memory, until Ctrl-C.",
     load: async () => (await import("./sandbox.ts")).sandboxCommand(),
+  },
+  {
+    name: "k8s",
+    summary:
+      "Prints the manifests of a recorder that runs in a cluster, with the least rights its configuration needs.",
+    load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },
   { name: "help", summary: "Explains a command.", load: async () => helpCommand },

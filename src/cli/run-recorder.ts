@@ -1,5 +1,6 @@
 /**
- * A recorder as a command: starts it, shows how it goes, stops it on SIGINT and SIGTERM, and says how it ended.
+ * A recorder as a command: starts it, shows how it goes, stops it on SIGINT and SIGTERM, has it read
+ * its configuration anew on SIGHUP, and says how it ended.
  *
  * Nobody who reads its output can end it: when the other end of standard output or standard error is gone, it goes on
  * without them.
@@ -34,8 +35,15 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
     output.log.info(`${signal}: stopping in order; a second one ends at once`)
     stop.abort()
   }
+  let reload: (() => Promise<void>) | undefined
+  // From a terminal it means that the terminal is gone. What comes before there is anything to reload asks for nothing new.
+  const onHangUp = (signal: NodeJS.Signals): void => {
+    if (process.stdin.isTTY) onSignal(signal)
+    else void reload?.()
+  }
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
+  process.on("SIGHUP", onHangUp)
   for (const stream of [process.stdout, process.stderr]) {
     // For good: what was written last may fail after this is over.
     if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
@@ -47,6 +55,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
         const started = startRecorder(settings, output.log)
         const running = yield* Effect.raceFirst(started, Effect.as(aborted(stop.signal), undefined))
         if (running === undefined) return undefined
+        reload = running.reload
         if (output.isLive) yield* Effect.forkScoped(showStatus(running, output))
         yield* Effect.raceFirst(aborted(stop.signal), running.recording.ended)
         const { statuses, closed } = running.recording
@@ -61,6 +70,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
   } finally {
     process.off("SIGINT", onSignal)
     process.off("SIGTERM", onSignal)
+    process.off("SIGHUP", onHangUp)
   }
 }
 
@@ -81,12 +91,18 @@ const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitC
   return incomplete.every(({ isRefused }) => isRefused) ? exitCodes.notPermitted : exitCodes.incomplete
 }
 
+/** Ways to fail that are a mistake in what was asked for. */
+const usageErrors: ReadonlySet<string> = new Set([
+  "ConfigurationInvalidError",
+  "ConfigurationUnreadableError",
+  "AnonymousRefused",
+  "TokenFileError",
+])
+
 const fail = (cause: unknown, output: RecordOutput): ExitCode => {
   const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
   for (const line of reasonOf(cause).split("\n")) output.log.error(line)
-  return tag === "ConfigurationInvalidError" || tag === "ConfigurationUnreadableError"
-    ? exitCodes.usage
-    : exitCodes.failed
+  return usageErrors.has(tag) ? exitCodes.usage : exitCodes.failed
 }
 
 const aborted = (signal: AbortSignal): Effect.Effect<void> =>

@@ -42,6 +42,15 @@ export const alerts: ReadonlyArray<Alert> = [
       "Its changes are not being recorded. /readyz?verbose and the log say why, and for a missing permission which rule to add.",
   },
   {
+    name: "KubereelConfigurationInvalid",
+    expression: "kubereel_configuration_valid == 0",
+    for: "2m",
+    severity: "warning",
+    summary: "The changed configuration cannot be used.",
+    description:
+      "Recording goes on with the one before it. The log names file, line and key, and what is allowed there.",
+  },
+  {
     name: "KubereelGap",
     expression: "increase(kubereel_kind_gaps_total[10m]) > 0",
     for: undefined,

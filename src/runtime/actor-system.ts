@@ -3,6 +3,7 @@
  *
  * Links are made anew whenever either end starts another life. Closing the scope stops the actors in waves, senders
  * before the receivers they feed, so that what a source has read is drained, acknowledged and on disk when the process ends.
+ * A single actor can be removed in order as well; all others keep their lives and their links.
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
@@ -53,7 +54,9 @@ export class ActorSystem {
   readonly #random: () => number
   readonly #drainMs: number
   readonly #actors = new Map<string, AnySupervisor>()
-  readonly #links: Array<Link> = []
+  #links: Array<Link> = []
+  /** Links that answered actors which were removed: what is left in those mailboxes is never taken. */
+  readonly #unanswered: Array<Pick<Link, "mailbox" | "from">> = []
   #stopping: Promise<ReadonlyArray<string>> | undefined
 
   constructor(options: ActorSystemOptions = {}) {
@@ -104,6 +107,29 @@ export class ActorSystem {
     return this.#stopping !== undefined
   }
 
+  /**
+   * Stops one actor in order, then forgets it and its links: its name is free for another spawn, which has to be linked anew.
+   * Until it has ended it stays linked, so that a receiver that starts again meanwhile still gets what it sends. Answers
+   * whether it was drained in time (`drainMs` of the system); without that, its last frames may not have been acknowledged.
+   *
+   * Throws an Error if there is no such actor.
+   */
+  async remove(name: string): Promise<boolean> {
+    const actor = this.#actors.get(name)
+    if (actor === undefined) throw new Error(`no actor is named ${name}`)
+    const drained = await actor.stop(this.#drainMs, this.#answersOf(name))
+    // Removed twice at once: the second must not take away who has the name by now.
+    if (this.#actors.get(name) !== actor) return drained
+    this.#actors.delete(name)
+    for (const { mailbox, from, to, direction } of this.#links) {
+      if (to !== name || direction !== "upstream") continue
+      const isKnown = this.#unanswered.some((each) => each.mailbox === mailbox && each.from === from)
+      if (!isKnown) this.#unanswered.push({ mailbox, from })
+    }
+    this.#links = this.#links.filter(({ from, to }) => from !== name && to !== name)
+    return drained
+  }
+
   /** State and metrics of every actor, in order of spawning. */
   async status(): Promise<ReadonlyArray<ActorStatus>> {
     return Promise.all(
@@ -145,7 +171,8 @@ export class ActorSystem {
 
   /** Mailboxes through which `name` answers those that feed it. */
   #answersOf(name: string): ReadonlyArray<string> {
-    return this.#links.flatMap((link) => (link.from === name && link.direction === "upstream" ? [link.mailbox] : []))
+    const answers = [...this.#links.filter(({ direction }) => direction === "upstream"), ...this.#unanswered]
+    return answers.flatMap(({ mailbox, from }) => (from === name ? [mailbox] : []))
   }
 
   /** Those of `left` from which a frame can come to `name`, by any number of downstream links. */

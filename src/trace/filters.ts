@@ -13,8 +13,8 @@ const Patterns = Schema.optionalKey(Schema.Array(Schema.String))
 const Selectors = Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, LabelSelector])))
 
 /**
- * `filters` of an export request. Unknown fields are ignored, as SimKube ignores them. Names are patterns (`*`, `?`); absent lists ask for
- * nothing. What is excluded stays excluded, whatever includes it.
+ * `filters` of an export request. Unknown fields are ignored, as SimKube ignores them. Names are patterns (`*`, `?`); lists that are absent or
+ * empty ask for nothing. What is excluded stays excluded, whatever includes it.
  */
 export const ExportFilters = Schema.Struct({
   excluded_namespaces: Schema.Array(Schema.String),
@@ -61,26 +61,26 @@ export const compileFilters = (filters: GivenFilters): CompiledFilters => {
   const namespace = within(filters.namespaces, filters.excluded_namespaces)
   const name = within(filters.names, filters.excluded_names)
   const excluded = filters.excluded_labels.map((each, index) => compileSelector(each, `excluded_labels[${index}]`))
-  const included = filters.labels?.map((each, index) => compileSelector(each, `labels[${index}]`))
+  const included = filters.labels?.map((each, index) => compileSelector(each, `labels[${index}]`)) ?? []
   const excludesNamespace = (given: string): boolean => !namespace(given)
   return {
-    needsLabels: excluded.length > 0 || included !== undefined,
+    needsLabels: excluded.length + included.length > 0,
     excludesKind: (gvk) => !kind(gvk),
     excludesNamespace,
     excludesName: (given, plain) =>
       excludesNamespace(given) || !name(plain, given === "" ? plain : `${given}/${plain}`),
     excludesLabels: (labels) =>
       excluded.some((matches) => matches(labels)) ||
-      (included !== undefined && !included.some((matches) => matches(labels))),
+      (included.length > 0 && !included.some((matches) => matches(labels))),
   }
 }
 
 /** Whether one of the forms of a name is wanted and none is unwanted. */
 const within = (
-  wanted: ReadonlyArray<string> | undefined,
+  wanted: ReadonlyArray<string> = [],
   unwanted: ReadonlyArray<string> = [],
 ): ((...forms: ReadonlyArray<string>) => boolean) => {
-  const isWanted = wanted === undefined ? () => true : compileGlobs(wanted)
+  const isWanted = wanted.length === 0 ? () => true : compileGlobs(wanted)
   const isUnwanted = compileGlobs(unwanted)
   return (...forms) => forms.some((form) => isWanted(form)) && !forms.some((form) => isUnwanted(form))
 }

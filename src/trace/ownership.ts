@@ -32,6 +32,16 @@ export interface OwnershipOptions {
 export const gvkOfReference = ({ apiVersion, kind }: Pick<OwnerReference, "apiVersion" | "kind">): string =>
   `${apiVersion}.${kind}`
 
+/** `apps/ReplicaSet`: an object is the same in all versions of its kind, and no other kind has its UID. */
+export const groupKindOf = (gvk: string): string => {
+  const slash = gvk.indexOf("/")
+  return `${gvk.slice(0, slash + 1)}${gvk.slice(gvk.lastIndexOf(".") + 1)}`
+}
+
+/** Tells owners apart. By the kind as well: a reference may name a UID under a kind that the object never had. */
+export const ownerKey = (reference: OwnerReference): string =>
+  `${groupKindOf(gvkOfReference(reference))} ${reference.uid}`
+
 export class Ownership {
   readonly #options: OwnershipOptions
   readonly #verdicts = new Map<string, boolean>()
@@ -54,8 +64,9 @@ export class Ownership {
     const seen = new Set<string>()
     const ahead = [...references].reverse()
     for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
-      if (seen.has(next.uid)) continue
-      seen.add(next.uid)
+      const key = ownerKey(next)
+      if (seen.has(key)) continue
+      seen.add(key)
       yield { ...next, gvk: gvkOfReference(next) }
       ahead.push(...this.#referencesOf(next).toReversed())
     }
@@ -67,14 +78,15 @@ export class Ownership {
   }
 
   #isBelow(reference: OwnerReference, isMember: (owner: OwnerReference) => boolean): boolean {
-    const known = this.#verdicts.get(reference.uid)
+    const key = ownerKey(reference)
+    const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     let verdict = false
     for (const ancestor of this.ancestors([reference])) {
-      verdict = isMember(ancestor) || (this.#verdicts.get(ancestor.uid) ?? false)
+      verdict = isMember(ancestor) || (this.#verdicts.get(ownerKey(ancestor)) ?? false)
       if (verdict) break
     }
-    this.#verdicts.set(reference.uid, verdict)
+    this.#verdicts.set(key, verdict)
     return verdict
   }
 
@@ -82,7 +94,7 @@ export class Ownership {
     const known = this.#options.ownersOf(reference)
     if (known !== undefined && known.source !== "gone") return known.ownerReferences
     const gvk = gvkOfReference(reference)
-    if (!this.#options.recordedKinds.has(gvk)) this.#unknown.set(reference.uid, { ...reference, gvk })
+    if (!this.#options.recordedKinds.has(gvk)) this.#unknown.set(ownerKey(reference), { ...reference, gvk })
     return []
   }
 }

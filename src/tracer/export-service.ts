@@ -22,8 +22,9 @@ import type { CallError } from "../runtime/errors.ts"
 import type { Supervisor } from "../runtime/supervisor.ts"
 import { localThread } from "../runtime/thread.ts"
 
-/** Takes one export's pieces, which are its own. `piece` answers when the next may come; `end` is the last call. */
+/** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {
+  /** Answers when the next may come. The bytes are gone then: whoever keeps them copies them. */
   piece(data: Uint8Array): Promise<void>
   /** `error` is undefined when the trace is whole. */
   end(error: string | undefined): void
@@ -93,7 +94,8 @@ export class ExportService {
     }
     const exporter = this.exporter()
     const id = this.#nextId++
-    this.#readings.set(id, { reader, taken: 0, settled: Promise.resolve() })
+    const reading: Reading = { reader, taken: 0, settled: Promise.resolve(), isStarted: false }
+    this.#readings.set(id, reading)
     const cancel = (): void => this.#cancel(id)
     // An exporter that was just restarted is worth a moment's wait.
     const running = exporter
@@ -103,7 +105,10 @@ export class ExportService {
       Effect.andThen(exporter.call("start", { ...job, export: id })),
       // After a missed deadline the exporter may yet begin what nobody would read.
       Effect.tapError(() => Effect.sync(cancel)),
-      Effect.map(({ gaps, leftOut }) => ({ gaps, leftOut, cancel })),
+      Effect.map(({ gaps, leftOut }) => {
+        reading.isStarted = true
+        return { gaps, leftOut, cancel }
+      }),
     )
   }
 
@@ -113,16 +118,22 @@ export class ExportService {
     return this.#exporter
   }
 
-  /** The exporter's thread has ended: what it had not sent will not come. */
+  /**
+   * The exporter's thread has ended: what it had not sent will not come. An export that is being started fails by itself, or is
+   * started by the next life.
+   */
   exporterGone(reason: string): void {
-    for (const [id, { reader }] of this.#readings) {
+    for (const [id, { reader, isStarted }] of this.#readings) {
+      if (!isStarted) continue
       this.#readings.delete(id)
       reader.end(`the exporter ended: ${reason}`)
     }
   }
 
+  /** The exporter is told in any case: it may run what nobody here knows any more. */
   #cancel(id: number): void {
-    if (!this.#readings.delete(id) || this.#exporter === undefined) return
+    this.#readings.delete(id)
+    if (this.#exporter === undefined) return
     Effect.runFork(Effect.ignore(this.#exporter.call("cancel", id)))
   }
 
@@ -135,8 +146,11 @@ export class ExportService {
 
   async #hand(reading: Reading, chunk: ExportChunk): Promise<void> {
     if (this.#readings.get(chunk.export) !== reading) return
-    if (chunk.data.length > 0) await reading.reader.piece(chunk.data)
-    reading.taken += chunk.data.length
+    const { length } = chunk.data
+    if (length > 0) await reading.reader.piece(chunk.data)
+    // Left to V8, some 20 MB of pieces gather before it looks.
+    if (chunk.data.buffer instanceof ArrayBuffer) chunk.data.buffer.transfer(0)
+    reading.taken += length
     if (chunk.last) {
       // It may have been given up meanwhile.
       if (this.#readings.delete(chunk.export)) reading.reader.end(chunk.error === "" ? undefined : chunk.error)
@@ -155,4 +169,6 @@ interface Reading {
   taken: number
   /** When every piece so far has been taken. */
   settled: Promise<void>
+  /** The exporter has answered that it runs. */
+  isStarted: boolean
 }

@@ -1,79 +1,64 @@
 /**
- * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `POST /export`.
+ * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`.
  *
- * No authentication: it listens on loopback unless told otherwise. Whatever a client sends or fails to read costs it its own
- * answer and nothing else. An export that fails midway ends with a broken connection, never with a short body that looks
- * whole.
+ * The health probes answer everybody; who may have the rest is decided before anything of the request but its head is read.
+ * Every answer carries the name of its request. Whatever a client sends or fails to read costs it its own answer and nothing else.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../runtime/clock.ts"
 import { messageOf } from "../runtime/errors.ts"
-import { type ExportRequest, readExportRequest } from "./export-request.ts"
-import type { ExportReader, RunningExport } from "./export-service.ts"
+import type { Access, Action, Refusal } from "./access/access.ts"
+import { answerExport, type ExportSources } from "./answer-export.ts"
+import type { Coverage, TimeRange } from "./coverage.ts"
+import type { ExportRefusal } from "./export-request.ts"
+import { json, refuse, text } from "./http-answer.ts"
+import { bracketed, ListenError } from "./listen-error.ts"
 import { metricsContentType } from "./metrics-text.ts"
-import { readBody } from "./request-body.ts"
+import { requestIdHeader, requestIdOf } from "./request-id.ts"
 
-/** Why an export cannot start: a message for the client and the status to send it with. */
-export interface ExportRefusal {
-  readonly status: number
-  readonly message: string
-}
+export { ListenError } from "./listen-error.ts"
 
 /** What the interface shows; the recorder provides it. */
-export interface HttpApiSources {
+export interface HttpApiSources extends ExportSources {
   readonly isReady: () => boolean
   readonly verboseReadiness: () => string
   readonly metrics: () => Promise<string>
-  readonly startExport: (request: ExportRequest, reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
+  readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
+  readonly access: Access
+  /** Somebody was turned away. */
+  readonly turnedAway: (facts: TurnedAway) => void
 }
 
-/** An export under way, with what its headers say. */
-export interface StartedExport extends RunningExport {
-  /** Kinds that were not being watched when it was asked for, as text for a header; the trace itself names the same. */
-  readonly incomplete: string | undefined
-  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
-  readonly unknownOwners: string | undefined
+export interface TurnedAway {
+  readonly request: string
+  /** Address of the client, or of the proxy it came by. */
+  readonly from: string
+  /** Method and path. */
+  readonly wanted: string
+  readonly status: number
+  readonly reason: string
 }
-
-/** The address is taken, or may not be listened on. */
-export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
-  host: Schema.String,
-  port: Schema.Number,
-  code: Schema.String,
-}) {
-  override get message(): string {
-    const where = `${bracketed(this.host)}:${this.port}`
-    switch (this.code) {
-      case "EADDRINUSE":
-        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks a free one)`
-      case "EACCES":
-        return `listening on ${where} is not permitted; choose a port above 1023 with --port`
-      case "EADDRNOTAVAIL":
-      case "EINVAL":
-        return `${this.host} is not an address of this machine; choose one with --bind`
-      case "ENOTFOUND":
-      case "EAI_AGAIN":
-        return `there is no host ${this.host}; choose an address of this machine with --bind`
-      default:
-        return `cannot listen on ${where}: ${this.code}`
-    }
-  }
-}
-
-/** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
-const clientPatienceMs = 300_000
 
 /** An address that is ours. Until {@link serveHttpApi} whoever comes is told that the recorder is starting. */
 export interface BoundAddress {
   readonly port: number
   readonly url: string
   readonly server: Server
-  /** Who answers; set once. */
-  readonly answering: { sources: HttpApiSources | undefined }
+  readonly answering: Answering
 }
+
+interface Answering {
+  /** Who answers; set once. */
+  sources: HttpApiSources | undefined
+  /** Answers that are not over, uploads that are being given up included. */
+  readonly underWay: Set<Promise<void>>
+  readonly clock: Clock
+}
+
+/** ms that a recorder which ends waits for uploads to be removed from their stores. */
+const uploadsRemovedMs = 10_000
 
 /** Takes the address, before anything is recorded that would have to be undone if it cannot be had. It is given back with the scope. */
 export const bindHttpApi = (
@@ -82,18 +67,15 @@ export const bindHttpApi = (
   clock: Clock = systemClock,
 ): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
   Effect.suspend(() => {
-    const answering: BoundAddress["answering"] = { sources: undefined }
+    const answering: Answering = { sources: undefined, underWay: new Set(), clock }
     const server = createServer((request, response) => {
-      answer(request, response, answering.sources, clock).catch((cause: unknown) => {
-        if (response.headersSent) response.destroy()
-        else
-          text(
-            response,
-            500,
-            `${messageOf(cause)}
-`,
-          )
-      })
+      const answered = answer(request, response, answering.sources, clock)
+        .catch((cause: unknown) => {
+          if (response.headersSent) response.destroy()
+          else text(response, 500, `${messageOf(cause)}\n`)
+        })
+        .finally(() => answering.underWay.delete(answered))
+      answering.underWay.add(answered)
     })
     const listening = Effect.callback<Server, ListenError>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
@@ -116,8 +98,18 @@ export const serveHttpApi = ({ server, answering }: BoundAddress, sources: HttpA
     Effect.sync(() => {
       answering.sources = sources
     }),
-    () => close(server),
+    () => Effect.andThen(close(server), allOver(answering)),
   )
+
+/** Connections are closed by now, so nobody waits for an answer; what has begun in a store is to be ended there. */
+const allOver = ({ underWay, clock }: Answering): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const timer = clock.after(uploadsRemovedMs, () => resume(Effect.void))
+    void Promise.allSettled(underWay).then(() => {
+      timer.cancel()
+      resume(Effect.void)
+    })
+  })
 
 const close = (server: Server): Effect.Effect<void> =>
   Effect.callback((resume) => {
@@ -125,15 +117,14 @@ const close = (server: Server): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-/** An IPv6 address as URLs have it. */
-const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)
-
 const answer = async (
   request: IncomingMessage,
   response: ServerResponse,
   sources: HttpApiSources | undefined,
   clock: Clock,
 ): Promise<void> => {
+  const requestId = requestIdOf(request.headers)
+  response.setHeader(requestIdHeader, requestId)
   // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
   const url = URL.parse(request.url ?? "/", "http://localhost")
   const path = url?.pathname ?? ""
@@ -145,107 +136,75 @@ const answer = async (
     const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
     return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
   }
-  if (path === "/metrics" && reads) return text(response, 200, await sources.metrics(), metricsContentType)
-  if (path === "/export") {
-    if (request.method === "POST") return await exportTrace(request, response, sources, clock)
-    response.setHeader("Allow", "POST")
-    return text(response, 405, "POST an export request to /export\n")
+  const action = actions.get(path)
+  if (action === undefined) {
+    if (path !== "/healthz" && path !== "/readyz")
+      return text(response, 404, "not found; there are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n")
+    return wrongMethod(response, "GET, HEAD")
   }
-  if (["/healthz", "/readyz", "/metrics"].includes(path)) {
-    response.setHeader("Allow", "GET, HEAD")
-    return text(response, 405, "only GET and HEAD\n")
+  const decision = await sources.access.decide(request.headers, action)
+  if (decision.tag === "refused") return turnAway(request, response, { requestId, path, decision, sources })
+  if (action === "export") {
+    if (request.method !== "POST") return wrongMethod(response, "POST")
+    return answerExport(request, response, { who: decision.who, requestId }, sources, clock)
   }
-  text(response, 404, "not found; there are /healthz, /readyz, /metrics and POST /export\n")
+  if (!reads) return wrongMethod(response, "GET, HEAD")
+  if (action === "metrics") return text(response, 200, await sources.metrics(), metricsContentType)
+  return answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
 }
 
-const text = (response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void => {
-  response.writeHead(status, { "Content-Type": type, "Content-Length": Buffer.byteLength(body) })
-  response.end(body)
+/** What there is for those who may. */
+const actions: ReadonlyMap<string, Action> = new Map([
+  ["/export", "export"],
+  ["/v1/coverage", "coverage"],
+  ["/metrics", "metrics"],
+])
+
+const wrongMethod = (response: ServerResponse, allowed: string): void => {
+  response.setHeader("Allow", allowed)
+  text(response, 405, allowed === "POST" ? "POST an export request to /export\n" : "only GET and HEAD\n")
 }
 
-const exportTrace = async (
+interface Turned {
+  readonly requestId: string
+  readonly path: string
+  readonly decision: Refusal
+  readonly sources: HttpApiSources
+}
+
+const turnAway = (
   request: IncomingMessage,
   response: ServerResponse,
-  sources: HttpApiSources,
-  clock: Clock,
-): Promise<void> => {
-  const body = await readBody(request)
-  if (body.tag === "gone") return
-  // What is left of the request is not read, so nothing can follow it on this connection.
-  if (body.tag === "too-large") response.setHeader("Connection", "close")
-  const reading = body.tag === "too-large" ? body : readExportRequest(body.text)
-  if (reading.tag !== "request") return text(response, reading.status, `${reading.message}\n`)
-  await streamExport(response, sources, reading.request, clock)
+  { requestId, path, decision: { status, message }, sources }: Turned,
+): void => {
+  const from = request.socket.remoteAddress ?? ""
+  sources.turnedAway({ request: requestId, from, wanted: `${request.method} ${path}`, status, reason: message })
+  if (status === 401) response.setHeader("WWW-Authenticate", "Bearer")
+  refuse(response, { status, message, ...(status === 503 && { retryAfterSeconds: 1 }) })
 }
 
-const streamExport = (
+const answerCoverage = async (
   response: ServerResponse,
+  parameters: URLSearchParams,
   sources: HttpApiSources,
-  request: ExportRequest,
-  clock: Clock,
-): Promise<void> =>
-  new Promise((resolve) => {
-    const begin = (): void => {
-      if (response.headersSent) return
-      response.writeHead(200, {
-        "Content-Type": request.format === "ndjson" ? "application/x-ndjson" : "application/octet-stream",
-      })
-    }
-    // Pieces come by another way than the answer to `start` and may overtake it; the headers depend on that answer.
-    const { promise: started, resolve: announceStart } = Promise.withResolvers<void>()
-    const reader: ExportReader = {
-      piece: async (data) => {
-        await started
-        begin()
-        if (!response.destroyed && !response.write(data)) await drained(response, clock)
-      },
-      end: (error) => {
-        if (error === undefined) {
-          begin()
-          response.end()
-        } else fail(500, error)
-        resolve()
-      },
-    }
-    const fail = (status: number, message: string): void => {
-      if (!response.headersSent) text(response, status, `${message}\n`)
-      else if (!response.writableEnded) response.destroy()
-    }
-    Effect.runPromise(Effect.result(sources.startExport(request, reader))).then(
-      (outcome) => {
-        if (outcome._tag === "Failure") {
-          fail(outcome.failure.status, outcome.failure.message)
-          return resolve()
-        }
-        const { incomplete, gaps, leftOut, unknownOwners, cancel } = outcome.success
-        // The client may have gone before there was anything to give up, and the exporter before its answer came.
-        if (response.destroyed) cancel()
-        else if (!response.headersSent) {
-          if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
-          if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
-          if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
-          if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
-        }
-        announceStart()
-        response.on("close", () => {
-          if (!response.writableFinished) cancel()
-          resolve()
-        })
-      },
-      (cause: unknown) => reader.end(messageOf(cause)),
-    )
-  })
+): Promise<void> => {
+  const [start, end] = [timeIn(parameters, "start", 0), timeIn(parameters, "end", Number.MAX_SAFE_INTEGER)]
+  const unknown = [...parameters.keys()].find((name) => name !== "start" && name !== "end")
+  if (unknown !== undefined || start === undefined || end === undefined || start > end) {
+    const message =
+      unknown === undefined
+        ? "start and end are µs since 1970, the start not after the end"
+        : `there is no parameter ${JSON.stringify(unknown)}; there are start and end, in µs since 1970`
+    return refuse(response, { status: 400, message })
+  }
+  const outcome = await Effect.runPromise(Effect.result(sources.coverage({ start, end })))
+  if (outcome._tag === "Failure") refuse(response, outcome.failure)
+  else json(response, 200, outcome.success)
+}
 
-/** Resolves when the client has taken what was written, or is gone; a client that takes nothing is given up. */
-const drained = (response: ServerResponse, clock: Clock): Promise<void> =>
-  new Promise((resolve) => {
-    const patience = clock.after(clientPatienceMs, () => response.destroy())
-    const done = (): void => {
-      patience.cancel()
-      response.off("drain", done)
-      response.off("close", done)
-      resolve()
-    }
-    response.on("drain", done)
-    response.on("close", done)
-  })
+/** `undefined` if it is none. */
+const timeIn = (parameters: URLSearchParams, name: string, byDefault: number): number | undefined => {
+  const given = parameters.get(name)
+  if (given === null) return byDefault
+  return /^\d{1,16}$/.test(given) && Number.isSafeInteger(Number(given)) ? Number(given) : undefined
+}

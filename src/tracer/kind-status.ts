@@ -23,9 +23,22 @@ export class KindStatuses {
 
   /** Every kind starts as `listing`: ready means that each first list is recorded or cannot be made. */
   constructor(gvks: Iterable<string>, nowMicros: number) {
+    for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
+  }
+
+  /**
+   * These kinds and no others are recorded from here on, told of in this order. Those that are new start as `listing`, like those of
+   * `restarted`, whose settings have changed and whose watchers start again; the others stay in their states.
+   */
+  follow(gvks: ReadonlyArray<string>, restarted: ReadonlySet<string>, nowMicros: number): void {
+    const before = new Map(this.#kinds)
+    this.#kinds.clear()
     for (const gvk of gvks) {
-      this.#kinds.set(gvk, { gvk, state: "listing", detail: "starting", since: nowMicros, isRefused: false })
+      const known = before.get(gvk)
+      if (known === undefined) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
+      else this.#kinds.set(gvk, restarted.has(gvk) ? starting(gvk, "its settings changed", nowMicros) : known)
     }
+    for (const gvk of [...this.#unauthorized]) if (!this.#kinds.has(gvk)) this.#unauthorized.delete(gvk)
   }
 
   /** Answers whether the state, not only its detail, has changed. */
@@ -77,3 +90,11 @@ export class KindStatuses {
     return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
   }
 }
+
+const starting = (gvk: string, detail: string, since: number): KindStatus => ({
+  gvk,
+  state: "listing",
+  detail,
+  since,
+  isRefused: false,
+})

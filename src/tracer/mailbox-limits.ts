@@ -28,3 +28,44 @@ export const mailboxLimits = (watchers: number): MailboxLimits => {
   const share = Math.max(smallest, Math.floor(sharedBytes / Math.max(1, watchers)))
   return { windowBytes: Math.min(largestWindow, share), bufferBytes: Math.min(largestBuffer, share) }
 }
+
+/**
+ * Who holds how much, while watchers come and go. A mailbox keeps its bounds for as long as its watcher lives: one that starts gets an
+ * even share at most, and of what the others leave. So all together stay within the bounds of {@link mailboxLimits}, but for
+ * 1 MiB that each has at least.
+ */
+export class MailboxShares {
+  readonly #held = new Map<string, MailboxLimits>()
+
+  /** The bounds of one life; what the last life of that name held is free. `watchers`: how many there are to be. */
+  take(name: string, watchers: number): MailboxLimits {
+    this.#held.delete(name)
+    const even = mailboxLimits(watchers)
+    const others = [...this.#held.values()]
+    const left = (pick: (limits: MailboxLimits) => number): number =>
+      others.reduce((free, limits) => free - pick(limits), sharedBytes)
+    const limits = {
+      windowBytes: Math.max(
+        smallest,
+        Math.min(
+          even.windowBytes,
+          left(({ windowBytes }) => windowBytes),
+        ),
+      ),
+      bufferBytes: Math.max(
+        smallest,
+        Math.min(
+          even.bufferBytes,
+          left(({ bufferBytes }) => bufferBytes),
+        ),
+      ),
+    }
+    this.#held.set(name, limits)
+    return limits
+  }
+
+  /** That watcher is no more. */
+  release(name: string): void {
+    this.#held.delete(name)
+  }
+}

@@ -7,63 +7,128 @@ import type { ExportRefused } from "../actors/exporter/definition.ts"
 import type { Settled } from "../actors/owner-resolver/definition.ts"
 import type { CallError } from "../runtime/errors.ts"
 import { type RecorderConfiguration, recordedWhole } from "./configuration/tracked-kind.ts"
-import { type ExportRequest, ownerDeadlineMs } from "./export-request.ts"
-import type { ExportReader } from "./export-service.ts"
-import type { ExportRefusal, StartedExport } from "./http-api.ts"
+import { type ExportRefusal, type ExportRequest, ownerDeadlineMs, wantsKind, windowOf } from "./export-request.ts"
+import type { ExportReader, RunningExport } from "./export-service.ts"
 import type { KindStatus } from "./kind-status.ts"
 import type { Recording } from "./recording.ts"
 
-/** Fails with the status and the message for the client. */
+/** An export under way, with what its headers say. */
+export interface StartedExport extends RunningExport {
+  /** Kinds that were not being watched when it was asked for, as text for a header; the trace itself names the same. */
+  readonly incomplete: string | undefined
+  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
+  readonly unknownOwners: string | undefined
+}
+
+/** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
 export const orderExport = (
   recording: Recording,
   configuration: RecorderConfiguration,
   request: ExportRequest,
   reader: ExportReader,
+  gone: AbortSignal,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
-    const fromTime = request.start_time ?? request.start_ts * 1_000_000
-    const untilTime = request.end_time ?? request.end_ts * 1_000_000
-    if (untilTime <= fromTime) {
-      return yield* Effect.fail({
-        status: 422,
-        message: `the window is empty: it ends at ${untilTime} µs and starts at ${fromTime} µs`,
-      })
-    }
+    const { fromTime, untilTime } = windowOf(request)
     const cut = yield* recording
       .cut()
       .pipe(
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
-    const format = request.format ?? ("simkube" as const)
+    const { format, compression } = request
     // Read once: header and trace must say the same, and states change while owners are waited for.
-    const incomplete = recording.statuses.incomplete()
+    const wanted = wantsKind(request)
+    const incomplete = recording.statuses.incomplete().filter(({ gvk }) => wanted(gvk))
+    const listing = yield* firstLists(recording, incomplete)
+    if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
+    yield* refuseIncomplete(request, incomplete, 0)
     const job = {
       format,
+      compression,
       cut,
       fromTime,
       untilTime,
       filters: request.filters,
       skipOwned: configuration.kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText),
-      excludeOwned: request.filters.excluded_owned ?? format === "simkube",
-      excludeDaemonSetOwned: request.filters.excluded_daemonset_owned ?? format === "simkube",
+      excludeOwned: request.filters.excluded_owned ?? format !== "ndjson",
+      excludeDaemonSetOwned: request.filters.excluded_daemonset_owned ?? format !== "ndjson",
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
       incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
     }
-    const needsOwners =
-      job.excludeOwned || (format === "simkube" && configuration.kinds.some((kind) => kind.trackLifecycle))
-    const settled = needsOwners
-      ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
-      : ({ unknown: 0, first: [] } satisfies Settled)
+    const settling = recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+    const settled = needsOwners(request, configuration)
+      ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
+      : noneUnknown
+    if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client has gone" })
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
+    yield* refuseIncomplete(request, incomplete, started.gaps).pipe(Effect.tapError(() => Effect.sync(started.cancel)))
     return { ...started, incomplete: describeIncomplete(incomplete), unknownOwners: describeUnknown(settled) }
+  })
+
+const noneUnknown: Settled = { unknown: 0, first: [] }
+
+/** Whether who owns whom decides what is in the trace. */
+export const needsOwners = ({ format, filters }: ExportRequest, { kinds }: RecorderConfiguration): boolean => {
+  const isSimkube = format === "simkube"
+  return (filters.excluded_owned ?? isSimkube) || (isSimkube && kinds.some((kind) => kind.trackLifecycle))
+}
+
+/**
+ * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
+ * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
+ */
+export const firstLists = (
+  { store }: Pick<Recording, "store">,
+  incomplete: ReadonlyArray<KindStatus>,
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.forEach(
+    incomplete.filter(({ state }) => state === "listing"),
+    ({ gvk }) =>
+      store.call("kindState", gvk).pipe(
+        Effect.map(({ resumeVersion }) => (resumeVersion === "" ? [gvk] : [])),
+        Effect.orElseSucceed(() => [gvk]),
+      ),
+    { concurrency: "unbounded" },
+  ).pipe(Effect.map((names) => names.flat()))
+
+export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
+  const message = `${kinds.join(", ")}: being listed for the first time, so what there is of ${kinds.length === 1 ? "it" : "them"} is not known yet; ask again`
+  return { status: 503, message, retryAfterSeconds: 1 }
+}
+
+/** What `require=all` complains of; `undefined` if nothing is missing. */
+export const missingOf = (incomplete: ReadonlyArray<KindStatus>, gaps: number): string | undefined => {
+  const faults = incomplete.map(({ gvk, state, detail }) => `${gvk} is ${state}${detail === "" ? "" : ` (${detail})`}`)
+  if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
+  return faults.length === 0 ? undefined : `not everything that was asked for is recorded: ${faults.join("; ")}`
+}
+
+const refuseIncomplete = (
+  { require: wanted }: ExportRequest,
+  incomplete: ReadonlyArray<KindStatus>,
+  gaps: number,
+): Effect.Effect<void, ExportRefusal> => {
+  const missing = wanted === "all" ? missingOf(incomplete, gaps) : undefined
+  return missing === undefined ? Effect.void : Effect.fail({ status: 409, message: missing })
+}
+
+const aborted = (signal: AbortSignal): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const done = (): void => resume(Effect.void)
+    if (signal.aborted) return done()
+    signal.addEventListener("abort", done, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", done))
   })
 
 /** For a header: `v1.Pod=forbidden, …`; `undefined` when everything is being watched. */
 const describeIncomplete = (kinds: ReadonlyArray<KindStatus>): string | undefined =>
   kinds.length === 0 ? undefined : kinds.map(({ gvk, state }) => `${gvk}=${state}`).join(", ")
+
+/** Characters of a header: clients take 8 KB of all headers together, some of them. */
+const longestHeader = 2000
 
 /** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
 const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
@@ -71,16 +136,16 @@ const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
   const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
   const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
   // What stands in an ownerReference was never validated; a header must hold no other characters.
-  return text.replaceAll(/[^ -~]/g, "?")
+  return text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
 }
 
 const refusalStatus = (error: ExportRefused | CallError): number => {
   if (error._tag !== "ExportRefused") return 503
-  return { request: 422, recording: 500, busy: 503 }[error.fault]
+  return { request: 400, recording: 500, busy: 503 }[error.fault]
 }
 
 /** The part of our configuration that SimKube knows. */
-const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
+export const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     configuration.kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [
       gvkText,

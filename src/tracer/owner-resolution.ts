@@ -44,12 +44,14 @@ export class OwnerResolution {
   readonly #system: ActorSystem
   readonly #store: Store
   readonly #options: OwnerResolutionOptions
+  #recordedKinds: ReadonlyArray<string>
   #resolver: Resolver | undefined
 
   constructor(system: ActorSystem, store: Store, options: OwnerResolutionOptions) {
     this.#system = system
     this.#store = store
     this.#options = options
+    this.#recordedKinds = options.recordedKinds
     // Questions are answers back to what feeds it: when all stops, nobody waits for the ones that are left.
     system.link(ownerQuestionsMailbox, store, { name: ownerResolverName }, "upstream")
     system.link(ownerAnswersMailbox, { name: ownerResolverName }, store)
@@ -62,7 +64,7 @@ export class OwnerResolution {
 
   /** An owner was named that is not recorded. */
   needed(): Resolver {
-    const { endpoint, directory, userAgent, recordedKinds, nextIncarnation, restart, ...spec } = this.#options
+    const { endpoint, directory, userAgent, recordedKinds: _, nextIncarnation, restart, ...spec } = this.#options
     this.#resolver ??= this.#system.spawn({
       ...spec,
       definition: ownerResolverDefinition,
@@ -71,7 +73,7 @@ export class OwnerResolution {
         directory,
         endpoint: await endpoint(),
         userAgent,
-        recordedKinds,
+        recordedKinds: this.#recordedKinds,
         limits: defaultLookUpLimits,
       }),
       incarnation: () => nextIncarnation(ownerResolverName),
@@ -80,11 +82,28 @@ export class OwnerResolution {
     return this.#resolver
   }
 
+  /** Other kinds are recorded whole from here on. A life that cannot be told now is one that ends; the next one knows. */
+  recordKinds(recordedKinds: ReadonlyArray<string>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#recordedKinds = recordedKinds
+      const resolver = this.#resolver
+      if (resolver === undefined) return Effect.void
+      // One that starts has perhaps read its configuration already. By then they may have changed once more.
+      return Effect.andThen(
+        resolver.running(),
+        Effect.suspend(() => resolver.call("recordedKinds", this.#recordedKinds)),
+      ).pipe(Effect.timeoutOrElse({ duration: storeMs, orElse: () => Effect.void }), Effect.ignore)
+    })
+  }
+
   /** Waits until every owner in the recording is known, or for `deadlineMs`; answers what is still unknown. Never fails. */
   settle(deadlineMs: number): Effect.Effect<Settled> {
     return Effect.gen({ self: this }, function* () {
       const isNeeded = this.#resolver !== undefined || (yield* this.#store.call("asksForOwners", undefined, storeMs))
       if (!isNeeded) return { unknown: 0, first: [] }
+      if (this.#resolver === undefined && this.#system.isStopping) {
+        return { unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: "the recorder is stopping" }] }
+      }
       const resolver = this.needed()
       // The first question has only just made it start.
       yield* resolver

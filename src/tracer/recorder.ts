@@ -13,9 +13,13 @@ import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { ActorGaveUp, ActorGone, messageOf } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
+import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
+import { askCoverage, forecastExport } from "./coverage.ts"
+import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export-limits.ts"
+import { followConfiguration, Reloads } from "./follow-configuration.ts"
 import { bindHttpApi, serveHttpApi } from "./http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { formatMetrics } from "./metrics-text.ts"
@@ -24,6 +28,9 @@ import { orderExport } from "./order-export.ts"
 import { RecorderError } from "./recorder-error.ts"
 import { gatherMetrics } from "./recorder-metrics.ts"
 import { type Recording, startRecording } from "./recording.ts"
+import { type AllowedPlace, isAllowed } from "./targets/allow-list.ts"
+import { openTarget } from "./targets/open-target.ts"
+import { addressUrl, type StoreAddress } from "./targets/target-address.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface RecorderSettings {
@@ -44,6 +51,12 @@ export interface RecorderSettings {
   /** Say each recorded event at debug level. */
   readonly reportEvents: boolean
   readonly version: string
+  /** Who may export. Default: whoever reaches the address, which must be a loopback address. */
+  readonly access?: AccessSettings
+  /** Where in object stores the recorder writes traces if somebody asks for it. Default: nowhere. */
+  readonly allowedTargets?: ReadonlyArray<AllowedPlace>
+  /** How long and how large an export may be. Default: an hour, any size. */
+  readonly exportLimits?: ExportLimits
   /** For tests. */
   readonly policy?: WatchPolicy
   readonly restart?: RestartPolicy
@@ -55,7 +68,10 @@ export { RecorderError } from "./recorder-error.ts"
 /** A recorder at work. */
 export interface RunningRecorder {
   readonly recording: Recording
+  /** What it records now. */
   readonly configuration: RecorderConfiguration
+  /** Reads the configuration file now and applies what changed; never rejects, mistakes are told to the log. */
+  readonly reload: () => Promise<void>
   /** The port it listens on. */
   readonly port: number
   readonly dataDirectory: string
@@ -73,16 +89,16 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError and ConfigurationUnreadableError (usage), CredentialsError, ListenError and
- * RecorderError (the machine).
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused and TokenFileError (usage), CredentialsError,
+ * ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) =>
   Effect.gen(function* () {
-    const loaded = yield* loadConfiguration(settings.config, {
-      allowSecrets: settings.allowSecrets,
-      defaults: { defaultDetect, defaultIgnore },
-    })
+    const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
+    const loaded = yield* loadConfiguration(settings.config, loadOptions)
     for (const warning of loaded.warnings) voice.warn(formatWarning(settings.config, warning))
+    const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
+    yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
     const credentials = yield* Effect.tryPromise({
       try: () => loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context }),
@@ -99,6 +115,7 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       Effect.sync(() => new NoticeLog(voice, systemClock)),
       (opened) => Effect.sync(() => opened.close()),
     )
+    const reloads = new Reloads(systemClock)
     const recording = yield* startRecording({
       kinds: configuration.kinds,
       directory: dataDirectory,
@@ -110,24 +127,61 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => log.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    /** Read for each request: it may be exchanged while the recorder runs. */
+    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: recording.kinds })
     // Not waited for: a server that accepts and never answers must not keep the interface shut.
     yield* Effect.forkScoped(learnCluster(recording, credentials, userAgent))
     yield* refreshCredentials(recording, credentials)
+    const access = yield* openAccess(accessSettings, {
+      credentials,
+      userAgent,
+      clock: systemClock,
+      trouble: (reason) => voice.warn(`nobody can be let in: ${reason}`),
+      recovered: () => voice.info("who may export can be decided again"),
+    })
     yield* serveHttpApi(bound, {
       isReady: () => recording.statuses.isReady,
       verboseReadiness: () => recording.statuses.verboseReadiness(),
-      metrics: async () => formatMetrics(await gatherMetrics(recording, systemClock.wallMicros())),
-      startExport: (request, reader) => orderExport(recording, configuration, request, reader),
+      metrics: async () =>
+        formatMetrics([...(await gatherMetrics(recording, systemClock.wallMicros())), ...reloads.metrics()]),
+      access,
+      turnedAway: (facts) => voice.warn("turned away", { ...facts }),
+      coverage: (window) => askCoverage(recording, dataDirectory, window, systemClock.wallMicros()),
+      forecast: (request) => forecastExport(recording, inForce(), dataDirectory, request, systemClock.wallMicros()),
+      startExport: (request, reader, gone) => orderExport(recording, inForce(), request, reader, gone),
+      places: new ExportPlaces(),
+      limits: settings.exportLimits ?? defaultExportLimits,
+      audit: (line) => voice.info("export", { ...line }),
+      barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
+      openTarget: (address, contentType) => openTarget(address, { contentType }),
+      uploadLeft: (error) => voice.warn(`an upload was given up, and something of it may be left: ${error.message}`),
     })
+    const reload = yield* followConfiguration(
+      recording,
+      {
+        file: settings.config,
+        configuration: loaded.configuration,
+        load: loadOptions,
+        namespaces: settings.namespaces,
+      },
+      voice,
+      reloads,
+    )
     keep()
     const { length } = configuration.kinds
     voice.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })
-    voice.info(`listening on ${bound.url}`, { paths: "/healthz /readyz /metrics POST:/export" })
+    voice.info(`listening on ${bound.url}`, {
+      paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+      auth: accessSettings.auth,
+    })
     return {
       recording,
-      configuration,
+      get configuration() {
+        return inForce()
+      },
+      reload,
       port: bound.port,
       dataDirectory,
       cluster: credentials.description,
@@ -141,6 +195,15 @@ export const summarise = (running: RunningRecorder) =>
     .pipe(
       Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.recording.statuses.incomplete() })),
     )
+
+/** The recorder writes with its own credentials, so its operator says where to. */
+const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
+  isAllowed(address, allowed)
+    ? undefined
+    : {
+        status: 403,
+        message: `this recorder may not write to ${addressUrl(address)}; who runs it can permit that with --allow-target`,
+      }
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 

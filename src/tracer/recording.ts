@@ -2,6 +2,8 @@
  * Puts the actors together: one store, one exporter, a watcher per kind, perhaps one for the lives of pods, an owner-resolver when
  * one is needed, and what goes between them.
  *
+ * What is recorded can be changed while it is recorded (`reconfigure`): only what the change concerns is touched.
+ *
  * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
  * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
  * exporter that keeps crashing is started again for ever: it harms nobody but who asks it.
@@ -20,18 +22,18 @@ import { type Clock, systemClock } from "../runtime/clock.ts"
 import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
 import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
 import { workerThread } from "../runtime/thread.ts"
-import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
+import type { TrackedKind } from "./configuration/tracked-kind.ts"
 import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
-import { watchedKinds } from "./pod-stream.ts"
 import { recordStop } from "./record-stop.ts"
-import { spawnWatchers } from "./spawn-watchers.ts"
+import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
 import { memoryLimits, type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "./credential-refresh.ts"
+export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
 
 /** What the recording tells whoever runs it, for logs. All rare, but for `event`. */
 export type RecordingNotice =
@@ -98,8 +100,8 @@ export const startRecording = (options: RecordingOptions) =>
     const entry = options.entry ?? workerEntry
     const restart = options.restart ?? defaultRestartPolicy
     const ended = yield* Deferred.make<never, RecordingEnd>()
-    const { kinds, podStream } = watchedKinds(options.kinds)
-    const recordedKinds = recordedWhole(options.kinds)
+    let kinds = options.kinds
+    let plan = watchPlan(kinds)
     let closed: RecordingClose | undefined
     let closedEvents: number | undefined
     const writes = new PatientWrites()
@@ -108,15 +110,12 @@ export const startRecording = (options: RecordingOptions) =>
       (stopping) =>
         Effect.promise(async () => {
           const undrained = new Set(await stopping.stop())
-          const unwritten = kinds.map(({ gvkText }) => gvkText).filter((gvk) => undrained.has(watcherName(gvk)))
+          const unwritten = [...plan.kinds.keys()].filter((gvk) => undrained.has(watcherName(gvk)))
           closed = { events: closedEvents, unwritten }
           for (const what of writes.close()) options.notify({ type: "unwritten", what })
         }),
     )
-    const statuses = new KindStatuses(
-      kinds.map((kind) => kind.gvkText),
-      clock.wallMicros(),
-    )
+    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros())
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const storeTrouble = (trouble: string | undefined): void => {
@@ -135,13 +134,8 @@ export const startRecording = (options: RecordingOptions) =>
       config: () => ({
         directory: options.directory,
         fsync: options.fsync,
-        watchers: kinds.map(({ gvkText }) => ({
-          name: watcherName(gvkText),
-          gvk: gvkText,
-          tracksPods: gvkText === podStream,
-        })),
         asksOwners: true,
-        recordedKinds,
+        ...plan.expected,
       }),
       incarnation: counter(),
       restart,
@@ -200,7 +194,7 @@ export const startRecording = (options: RecordingOptions) =>
           if (handed.get(name) === endpoint) return
           Effect.runFork(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
         }
-        for (const { watcher } of watchers) handOver(watcher.name, watcher.call("credentials", endpoint))
+        for (const { watcher } of watchers.all) handOver(watcher.name, watcher.call("credentials", endpoint))
         const { resolver } = resolution
         if (resolver !== undefined) handOver(resolver.name, resolver.call("credentials", endpoint))
       },
@@ -216,13 +210,11 @@ export const startRecording = (options: RecordingOptions) =>
       clusterHeard = true
       writes.put("which cluster this is", patiently(store, store.call("setClusterUid", uid)))
     }
-    const watchers = spawnWatchers(system, store, {
-      kinds,
-      podStream,
+    const watchers = new Watchers(system, store, plan, {
       recording: options,
       start: worker("watcher"),
       endpoint: endpointFor,
-      nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
+      nextIncarnation: (name, signal) => Effect.runPromise(nextIncarnation(name), { signal }),
       restart,
       statuses,
       clock,
@@ -239,7 +231,7 @@ export const startRecording = (options: RecordingOptions) =>
       endpoint: () => endpointFor(ownerResolverName),
       directory: options.directory,
       userAgent: options.userAgent,
-      recordedKinds,
+      recordedKinds: plan.expected.recordedKinds,
       nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
       restart,
       onStateChange: onStateChange(ownerResolverName),
@@ -252,18 +244,53 @@ export const startRecording = (options: RecordingOptions) =>
     if (areOwnersNamed) resolution.needed()
     /** It counts as a crash of the sender: one whose lives all send such frames is given up, and nothing else is. */
     const refused = ({ sender, incarnation, message }: Extract<StoreReport, { type: "refused" }>): void => {
-      const actor = [resolution.resolver, ...watchers.map(({ watcher }) => watcher)].find(
+      const actor = [resolution.resolver, ...watchers.all.map(({ watcher }) => watcher)].find(
         (each) => each?.name === sender,
       )
       options.notify({ type: "refused", name: sender, reason: message })
       if (actor?.incarnation === incarnation) void actor.kill(`the store refused what it sent: ${message}`)
     }
 
+    const reconfigure = (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {
+      const next = watchPlan(wanted)
+      return watchers.change(next, () => {
+        kinds = wanted
+        plan = next
+        Effect.runFork(resolution.recordKinds(next.expected.recordedKinds))
+      })
+    }
+    let lastChange: Promise<unknown> = Promise.resolve()
+
     return {
       statuses,
-      watchers,
+      /**
+       * What is recorded now, as configured. An export is to go by this: it changes at one moment with `statuses`, so that a kind
+       * that was only just added is never exported without its state.
+       */
+      get kinds(): ReadonlyArray<TrackedKind> {
+        return kinds
+      },
+      /** Those there are now, in the order of the configuration. */
+      get watchers() {
+        return watchers.all
+      },
       /** The kind whose watcher follows the lives of pods; `undefined` if no kind asks for it. */
-      podStream,
+      get podStream() {
+        return plan.podStream
+      },
+      /**
+       * Records these kinds from here on: starts watchers of those that are new, ends those of the ones that are not named any more,
+       * and starts those again whose settings changed in what is asked for or counts. All others keep their streams. Answers when
+       * that is done, which does not wait for first lists (`statuses`); waits for a change that is under way. Never rejects.
+       */
+      reconfigure: (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {
+        const change = lastChange.then(
+          () => reconfigure(wanted),
+          () => reconfigure(wanted),
+        )
+        lastChange = change
+        return change
+      },
       store,
       owners: resolution,
       system,

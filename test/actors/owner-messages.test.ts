@@ -19,10 +19,10 @@ test("questions arrive as they were sent", () => {
 })
 
 test("answers arrive as they were sent", () => {
-  const answer = fc.tuple(question, fc.uint8Array({ maxLength: 300 }), fc.boolean())
+  const answer = fc.tuple(question, fc.uint8Array({ maxLength: 300 }), fc.boolean(), fc.boolean())
   fc.assert(
     fc.property(fc.array(answer), (given) => {
-      const answers = given.map(([asked, ownerReferences, found]) => ({ ...asked, ownerReferences, found }))
+      const answers = given.map(([asked, ownerReferences, found, recorded]) => ({ ...asked, ownerReferences, found, recorded }))
       const read = decodeOwnerAnswers(encodeOwnerAnswers(answers))
       expect(read.map((one) => ({ ...one, ownerReferences: Uint8Array.from(one.ownerReferences) }))).toEqual(answers)
     }),

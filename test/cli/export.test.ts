@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
@@ -134,6 +135,137 @@ describe("an export", () => {
     })
   })
 
+  test("asks for what is to be in it, by namespace, label, kind and name, and for everything or nothing", async () => {
+    const { url, requests } = await recorder((response) => response.end(small))
+    const filters =
+      "-n shop-* --label app=web --kind apps/*,v1.Pod --exclude-kind v1.Event --name web --exclude-name shop/old"
+    const limits = "--require all --maximum-time 90s --maximum-size 1Mi"
+    await run(["-s", url, "-o", join(folder, "a"), ...filters.split(" "), ...limits.split(" ")])
+    expect(requests[0]?.body).toMatchObject({
+      filters: {
+        excluded_namespaces: [],
+        excluded_labels: [],
+        namespaces: ["shop-*"],
+        labels: [{ matchExpressions: [{ key: "app", operator: "In", values: ["web"] }] }],
+        kinds: ["apps/*", "v1.Pod"],
+        excluded_kinds: ["v1.Event"],
+        names: ["web"],
+        excluded_names: ["shop/old"],
+      },
+      require: "all",
+      maximum_seconds: 90,
+      maximum_bytes: 1_048_576,
+    })
+  })
+
+  test("shows a token from a file or the environment, and says where none can be had", async () => {
+    const { url, requests } = await recorder((response) => response.end(small))
+    const file = join(folder, "token")
+    const words = ["-s", url, "-o", "-"]
+    await writeFile(file, "from-the-file\nthe-old-one\n")
+    const environment = { KUBEREEL_TOKEN: "from-the-environment" }
+    await run([...words, "--token-file", file], capturedTerminal({ environment }))
+    await run(words, capturedTerminal({ environment }))
+    await run(words)
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer from-the-file",
+      "Bearer from-the-environment",
+      undefined,
+    ])
+    await writeFile(file, "\n")
+    expect((await run([...words, "--token-file", file])).error).toContain(
+      `cannot take a token from ${file}: it is empty`,
+    )
+    const missing = await run([...words, "--token-file", join(folder, "none")])
+    expect([missing.code, missing.error]).toEqual([exitCodes.usage, expect.stringContaining("ENOENT")])
+    expect(requests).toHaveLength(3)
+  })
+
+  test("is compared with the checksum that follows it", async () => {
+    const sum = createHash("sha256").update(small).digest("base64")
+    const answers = (digest: string) => (response: ServerResponse) => {
+      response.writeHead(200, { Trailer: "Repr-Digest" })
+      response.write(small)
+      response.addTrailers({ "Repr-Digest": `sha-512=:AAAA:, sha-256=:${digest}:` })
+      response.end()
+    }
+    const right = await recorder(answers(sum))
+    expect((await run(["-s", right.url, "-o", join(folder, "a")])).code).toBe(exitCodes.ok)
+    const wrong = await recorder(answers(sum.replace(/^./, (first) => (first === "A" ? "B" : "A"))))
+    const { code, error } = await run(["-s", wrong.url, "-o", join(folder, "b")])
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain("its checksum is another: it was changed on its way")
+    expect(await readdir(folder)).toEqual(["a"])
+  })
+
+  test("to an object store is the recorder's to write, and nothing is written here", async () => {
+    const { url, requests } = await recorder((response) => {
+      response.writeProcessing()
+      response.setHeader("Content-Type", "application/json")
+      response.setHeader("Kubereel-Gaps", "1")
+      response.end(JSON.stringify({ location: "s3://traces/a.sktrace", bytes: 1234, sha256: "00" }))
+    })
+    const { code, output, error } = await run(["-s", url, "-o", "S3://traces/a.sktrace"])
+    expect({ code, output }).toEqual({ code: exitCodes.incomplete, output: "" })
+    expect(error).toMatch(/^s3:\/\/traces\/a\.sktrace: 1\.2 kB, 2026.*\n.*it has 1 gap/)
+    expect(requests[0]?.headers.accept).toBe("application/json")
+    expect(requests[0]?.body).toMatchObject({ export_path: "s3://traces/a.sktrace", format: "simkube" })
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test("to an object store by a recorder that says nothing, as SimKube's, is taken for written", async () => {
+    const { url } = await recorder((response) => response.end())
+    const { code, error } = await run(["-s", url, "-o", "gs://traces/a"])
+    expect(code).toBe(exitCodes.ok)
+    expect(error).toMatch(/^gs:\/\/traces\/a: 2026/)
+  })
+
+  test("that is only asked about says what it would hold, with the exit code that it would have", async () => {
+    const kind = {
+      gvk: "v1.Pod",
+      state: "watching",
+      detail: "",
+      events: 1234,
+      ranges: [{ start: now - 60 * second, end: now }],
+      gaps: [] as object[],
+    }
+    const forecast = {
+      window: { start: now - 60 * second, end: now },
+      cut: 7,
+      format: "ndjson",
+      kinds: [kind],
+      incomplete: [] as string[],
+      leftOut: [],
+      unknownOwners: { count: 0, first: [] },
+      refusals: [] as string[],
+    }
+    const asked = async (answer: object) => {
+      const { url, requests } = await recorder((response) => {
+        response.setHeader("Content-Type", "application/json")
+        response.end(JSON.stringify(answer))
+      })
+      const { code, output } = await run(["-s", url, "--dry-run", "--start", "-1m"])
+      expect(requests[0]?.body).toMatchObject({ dry_run: true, export_path: "file:///export" })
+      return [code, output]
+    }
+    expect(await asked(forecast)).toEqual([
+      exitCodes.ok,
+      "1,234 events before filters, 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z\n" +
+        "  v1.Pod: 1,234 events, recorded 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z, watching\n",
+    ])
+    const gap = { start: now - 30 * second, end: now - 20 * second, reason: "expired", detail: "" }
+    expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
+      exitCodes.incomplete,
+      expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),
+    ])
+    expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
+      exitCodes.failed,
+      expect.stringContaining("it would be refused: v1.Pod: being listed\n"),
+    ])
+    const { url } = await recorder((response) => response.end("a trace of a recorder that knows no better"))
+    expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not know --dry-run")
+  })
+
   test("writes what came, byte for byte, and says how much", async () => {
     const whole = trace(2000)
     const { url } = await recorder((response) => {
@@ -167,6 +299,31 @@ describe("an export", () => {
     })
     await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
+  })
+
+  test("compressed, or as kwok has it, is whole if its checksum says so, and only then", async () => {
+    const whole = Buffer.from("compressed")
+    const digest = createHash("sha256").update(whole).digest("base64")
+    const { url, requests } = await recorder((response) => {
+      const isAsked = requests.length < 3
+      response.writeHead(200, isAsked ? { Trailer: "Repr-Digest" } : {})
+      response.write(whole)
+      if (isAsked) response.addTrailers({ "Repr-Digest": `sha-256=:${digest}:` })
+      response.end()
+    })
+    const codes: number[] = []
+    for (const name of ["a.ndjson.zst", "b.yaml", "c.sktrace.gz"]) {
+      const { code, error } = await run(["-s", url, "-o", join(folder, name)])
+      codes.push(code)
+      if (code !== exitCodes.ok) expect(error).toContain("no checksum followed it")
+    }
+    expect(codes).toEqual([exitCodes.ok, exitCodes.ok, exitCodes.failed])
+    expect(requests.map(({ body }) => body)).toMatchObject([
+      { format: "ndjson", compression: "zstd" },
+      { format: "kwok" },
+      { format: "simkube", compression: "gzip" },
+    ])
+    expect((await readdir(folder)).sort()).toEqual(["a.ndjson.zst", "b.yaml"])
   })
 
   test("of an incomplete recording is written, with a warning and exit code 3", async () => {
@@ -375,9 +532,14 @@ describe("an export that cannot begin", () => {
   test.each([
     [[], "--output FILE is missing: it must be given; - is standard output"],
     [
-      ["-o", "s3://bucket/key"],
-      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+      ["-o", "az://bucket/key"],
+      '--output "az://bucket/key": cannot write to "az://bucket/key": tools do not agree what az:// means; write azure://CONTAINER/KEY',
     ],
+    [
+      ["-o", "ftp://host/key"],
+      '--output "ftp://host/key": ftp is not supported; name a file, or - for standard output',
+    ],
+    [["-o", "a", "--maximum-size", "much"], '--maximum-size "much": it must be a size such as 500Mi or 10Gi'],
     [["-o", "file://host/a"], '--output "file://host/a": it is not the URL of a local file'],
     [["-o", "a", "--server", "ftp://x"], '--server "ftp://x": it must be a URL such as http://127.0.0.1:7777'],
     [["-o", "a", "--server", "http://"], '--server "http://": it must be a URL such as http://127.0.0.1:7777'],
@@ -388,12 +550,12 @@ describe("an export that cannot begin", () => {
       '--end "tomorrow": allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m',
     ],
     [
-      ["-o", "a", "--start", "now"],
-      "the window is empty: it starts at 2026-11-21T10:00:00.000001Z and ends at 2026-11-21T10:00:00.000001Z",
+      ["-o", "a", "--start", "now", "--end", "2026-11-21T09:00:00Z"],
+      "the window ends at 2026-11-21T09:00:00Z, before it starts at 2026-11-21T10:00:00.000001Z",
     ],
     [["-o", "a", "--exclude-label", "a>1"], '--exclude-label "a>1": > and < cannot be used in an export'],
     [["-o", "a", "--exclude-label", "=x"], '--exclude-label "=x": a label name is missing'],
-    [["-o", "a", "--format", "sktrace"], '--format "sktrace": it must be ndjson or simkube'],
+    [["-o", "a", "--format", "sktrace"], '--format "sktrace": it must be ndjson or simkube or kwok'],
   ])("%j is a usage error", async (argv, problem) => {
     expect(await run(argv)).toEqual({
       code: exitCodes.usage,

@@ -66,6 +66,26 @@ describe("reel", () => {
       ["record", "-c", "a.yml", "--bind", "http://x"],
       'reel record: --bind "http://x": it must be an IP address or a host name, such as 127.0.0.1 or ::\nTry "reel record --help".\n',
     ],
+    [
+      ["record", "-c", "a.yml", "--auth", "token"],
+      'reel record: --auth token needs --token-file FILE\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--token-file", "t"],
+      'reel record: --token-file is for --auth token, not for --auth none\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-anonymous"],
+      'reel record: --allow-anonymous has no place beside --auth kubernetes\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--allow-target", "/tmp"],
+      'reel record: --allow-target "/tmp": "/tmp" is no object store; files need no permission\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--maximum-export-size", "ten"],
+      'reel record: --maximum-export-size "ten": it must be a size such as 500Mi or 10Gi\nTry "reel record --help".\n',
+    ],
   ])("%j is a usage error", async (argv, error) => {
     expect(await run(...argv)).toEqual({ code: exitCodes.usage, output: "", error })
   })
@@ -114,12 +134,15 @@ describe("reel record", () => {
       verbosity: 0,
       allowSecrets: false,
       fsync: "interval",
+      access: { auth: "none", allowAnonymous: false },
+      allowedTargets: [],
+      exportLimits: { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY },
     })
   })
 
   test("hands everything that was given to the recorder", async () => {
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always"
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -132,6 +155,12 @@ describe("reel record", () => {
       verbosity: 2,
       allowSecrets: true,
       fsync: "always",
+      access: { auth: "token", tokenFile: "t" },
+      allowedTargets: [
+        { provider: "s3", host: undefined, bucket: "traces", key: "shop" },
+        { provider: "gs", host: undefined, bucket: undefined, key: "" },
+      ],
+      exportLimits: { milliseconds: 600_000, bytes: 10 * 1024 ** 3 },
     })
   })
 

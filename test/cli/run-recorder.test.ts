@@ -35,6 +35,9 @@ test("counters are read for a live line, and not when nobody sees it", async () 
       allowSecrets: false,
       logFormat: "text",
       verbosity: 0,
+      access: { auth: "none", allowAnonymous: false },
+      allowedTargets: [],
+      exportLimits: { milliseconds: 60_000, bytes: Number.POSITIVE_INFINITY },
     }
     return runRecorder(options, { log, showStatus: (status) => seen[name].push(status), isLive: name === "live" })
   }

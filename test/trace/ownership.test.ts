@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { OwnerReference } from "../../src/trace/owner-references.ts"
-import { type KnownOwners, Ownership } from "../../src/trace/ownership.ts"
+import { groupKindOf, type KnownOwners, Ownership } from "../../src/trace/ownership.ts"
 
 const reference = (uid: string, kind = "ReplicaSet", apiVersion = "apps/v1"): OwnerReference => ({
   apiVersion,
@@ -62,6 +62,16 @@ describe("an object is below a set", () => {
     expect(graph.isBelow([reference("a")], ({ uid }) => uid === "d")).toBe(true)
     expect(ownership({ a: ["b"], b: [] }).isBelow([reference("a")], ({ uid }) => uid === "d")).toBe(false)
     expect(ownership({}).isBelow([], () => true)).toBe(false)
+  })
+
+  test("whatever a reference under another kind says of the same UID; versions of a kind are one", () => {
+    const graph = ownership({ a: [] })
+    const isMember = ({ uid, kind }: OwnerReference) => uid === "a" && kind === "ReplicaSet"
+    expect(graph.isBelow([reference("a", "Job")], isMember)).toBe(false)
+    expect(graph.isBelow([reference("a")], isMember)).toBe(true)
+    expect(graph.isBelow([reference("a", "ReplicaSet", "apps/v1beta1")], isMember)).toBe(true)
+    expect(groupKindOf("apps/v1.ReplicaSet")).toBe(groupKindOf("apps/v1beta1.ReplicaSet"))
+    expect(groupKindOf("v1.Pod")).not.toBe(groupKindOf("metrics.k8s.io/v1.Pod"))
   })
 
   test("exactly when a search of the whole graph finds a member, whatever was asked before", () => {

@@ -6,7 +6,7 @@ import type { TraceEncoder } from "../../trace/formats/format.ts"
 import type { TraceHeader } from "../../trace/formats/trace-item.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
-/** Pieces of about 64 KiB; empty ones are pauses. Throws what reading the window and the encoder throw. */
+/** Pieces of about 64 KiB with memory of their own; empty ones are pauses. Throws what reading the window and the encoder throw. */
 export async function* encodeItems(
   header: TraceHeader,
   window: ExportWindow,
@@ -18,14 +18,16 @@ export async function* encodeItems(
   for (const event of window.snapshot()) {
     if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: true })
     const piece = encoder.take()
-    if (piece !== undefined || isDue()) yield piece ?? pause
+    if (piece !== undefined) yield Uint8Array.from(piece)
+    else if (isDue()) yield pause
   }
   for (const event of window.events()) {
     if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: false })
     const piece = encoder.take()
-    if (piece !== undefined || isDue()) yield piece ?? pause
+    if (piece !== undefined) yield Uint8Array.from(piece)
+    else if (isDue()) yield pause
   }
-  yield* encoder.finish()
+  for (const piece of encoder.finish()) yield Uint8Array.from(piece)
 }
 
 const pause = new Uint8Array(0)

@@ -9,16 +9,17 @@ import type { WindowLimits } from "../../trace/archive/present-objects.ts"
 import type { JsonObject } from "../../trace/exact-json.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
 import type { OwnerReference } from "../../trace/owner-references.ts"
-import { gvkOfReference } from "../../trace/ownership.ts"
+import { ownerKey } from "../../trace/ownership.ts"
 
 /** What the recording says; an ArchiveReader. */
 export interface OwnerSource {
   ownersOf(owner: OwnerReference):
     | {
+        /** Of the recorded object; `undefined` if it is none. */
+        readonly gvk: string | undefined
         readonly namespace: string
         readonly name: string
         readonly ownerReferences: ReadonlyArray<OwnerReference>
-        readonly source: string
       }
     | undefined
   presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number>
@@ -47,19 +48,20 @@ export class ExportedOwners {
 
   /** Whether the object that somebody names as an owner is in the trace. @throws as the recording does */
   has(reference: OwnerReference): boolean {
-    const known = this.#verdicts.get(reference.uid)
+    const key = ownerKey(reference)
+    const known = this.#verdicts.get(key)
     if (known !== undefined) return known
-    const verdict = this.#judge(gvkOfReference(reference), reference)
-    this.#verdicts.set(reference.uid, verdict)
+    const verdict = this.#judge(reference)
+    this.#verdicts.set(key, verdict)
     return verdict
   }
 
-  #judge(gvk: string, reference: OwnerReference): boolean {
+  #judge(reference: OwnerReference): boolean {
     const { kinds, filters, isLeftOut } = this.#options
-    if (!kinds.has(gvk)) return false
     const owner = this.#source.ownersOf(reference)
-    if (owner === undefined || owner.source !== "recorded") return false
-    if (filters.excludesName(owner.namespace, owner.name) || isLeftOut(gvk, owner.ownerReferences)) return false
+    if (owner?.gvk === undefined || !kinds.has(owner.gvk)) return false
+    const { gvk, namespace, name, ownerReferences } = owner
+    if (filters.excludesName(namespace, name) || isLeftOut(gvk, ownerReferences)) return false
     const sequence = this.#presentOf(gvk).get(reference.uid)
     if (sequence === undefined) return false
     if (!filters.needsLabels) return true

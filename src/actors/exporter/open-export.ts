@@ -8,7 +8,7 @@ import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
 import { kwokEncoder } from "../../trace/kwok/kwok-encoder.ts"
 import type { OwnerReference } from "../../trace/owner-references.ts"
-import { Ownership } from "../../trace/ownership.ts"
+import { Ownership, ownerKey } from "../../trace/ownership.ts"
 import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
 import { fileSpool } from "../../trace/spool.ts"
@@ -162,7 +162,8 @@ const ownersInExport = (
 const remembering = <Value>(look: (owner: OwnerReference) => Value): ((owner: OwnerReference) => Value) => {
   const known = new Map<string, Value>()
   return (owner) => {
-    if (!known.has(owner.uid)) known.set(owner.uid, look(owner))
-    return known.get(owner.uid) as Value
+    const key = ownerKey(owner)
+    if (!known.has(key)) known.set(key, look(owner))
+    return known.get(key) as Value
   }
 }

@@ -41,6 +41,7 @@ export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverCont
     const outbox = context.outbox(ownerAnswersMailbox)
     const alarms = new FailureAlarms()
     const lookUp = new OwnerLookUp(client, lookUpDeadlineMs, clock)
+    const recordedKinds = new Set(config.recordedKinds)
     let gathered: Array<OwnerAnswer> = []
     let timer: Timer | undefined
     const sendAnswers = (): void => {
@@ -56,13 +57,13 @@ export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverCont
           new OwnerResolver({
             graph,
             ask: (question) => lookUp.ask(question),
-            recordedKinds: new Set(config.recordedKinds),
+            recordedKinds,
             clock,
             random: Math.random,
             limits: config.limits,
             listener: {
               answered: (answer) => {
-                alarms.answered(answer)
+                if (!answer.recorded) alarms.answered(answer)
                 gathered.push(answer)
                 timer ??= clock.after(answerDelayMs, sendAnswers)
               },
@@ -98,6 +99,12 @@ export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverCont
         Effect.sync(() => {
           client.updateEndpoint(endpoint as ApiEndpoint)
           resolver.retryNow()
+        }),
+      recordedKinds: (kinds) =>
+        Effect.sync(() => {
+          recordedKinds.clear()
+          for (const gvk of kinds) recordedKinds.add(gvk)
+          resolver.rescan()
         }),
       settle: ({ deadlineMs }) =>
         Effect.promise(async () => {

@@ -9,7 +9,10 @@ export interface OwnerResolverConfig {
   readonly directory: string
   readonly endpoint: ApiEndpoint
   readonly userAgent: string
-  /** Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): never looked up. */
+  /**
+   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): never looked up. Changeable by
+   * the control call of that name.
+   */
   readonly recordedKinds: ReadonlyArray<string>
   readonly limits: LookUpLimits
 }
@@ -55,6 +58,8 @@ export const maximumNamed = 20
 export const ownerResolverControl = {
   /** New headers or certificates; what waits for them is tried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
+  /** Takes the place of `recordedKinds` of the configuration; owners of kinds that are recorded no more are asked for from here on. */
+  recordedKinds: { payload: Schema.Array(Schema.String), success: Schema.Void, error: Schema.Never },
   /**
    * Answers when every owner in the recording is known or gone, and what was learnt is committed; after `deadlineMs` at the
    * latest, with what is still open.

@@ -11,10 +11,10 @@ const pageRows = 1000
 export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(): void } => {
   const database = openForReading(directory)
   const answer = database.prepare(
-    "SELECT namespace, owner_references, state FROM owner WHERE uid = ? AND state <> 'open'",
+    "SELECT namespace, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')",
   )
   const open = database.prepare(
-    `SELECT uid, gvk, namespace, name FROM owner WHERE uid > ? AND state = 'open' ORDER BY uid LIMIT ${pageRows}`,
+    `SELECT uid, gvk, namespace, name FROM owner WHERE (uid, gvk) > (?, ?) AND state = 'open' ORDER BY uid, gvk LIMIT ${pageRows}`,
   )
   const objects = database.prepare(
     "SELECT uid, number FROM object WHERE kind = (SELECT id FROM kind WHERE gvk = ?) AND number > ? ORDER BY number",
@@ -24,8 +24,8 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
   const recorded = new Map<string, { readonly uids: Set<string>; last: number }>()
 
   return {
-    answerOf: (uid) => {
-      const row = answer.get(uid)
+    answerOf: ({ uid, gvk }) => {
+      const row = answer.get(uid, gvk)
       if (row === undefined) return undefined
       return {
         namespace: String(row.namespace),
@@ -43,12 +43,12 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
       return known.uids.has(uid) || (gvk === podKind && pod.get(uid) !== undefined)
     },
     *open() {
-      for (let after = ""; ; ) {
-        const rows = open.all(after)
+      for (let after: readonly [uid: string, gvk: string] = ["", ""]; ; ) {
+        const rows = open.all(...after)
         for (const row of rows) yield asQuestion(row)
         const last = rows.at(-1)
         if (last === undefined || rows.length < pageRows) return
-        after = String(last.uid)
+        after = [String(last.uid), String(last.gvk)]
       }
     },
     close: () => database.close(),

@@ -1,14 +1,14 @@
 /**
  * Decides which question is put to the API server when.
  *
- * Guaranteed: one request per UID at a time (single flight); at most `concurrency` at once and `perSecond` on average;
+ * Guaranteed: one request per owner at a time (single flight); at most `concurrency` at once and `perSecond` on average;
  * a wait that the server asks for (Retry-After) holds back what it covers; a failure is never an answer, it is asked again
  * with a back-off that doubles, and one that a kind or the server shares doubles for all of it together: ten thousand questions
  * about a forbidden kind are a few requests a minute. Bounded: beyond `maximumPending` a question is refused, and the caller says where it can be
  * found again.
  */
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import type { OwnerQuestion } from "../owner-messages.ts"
+import { type OwnerQuestion, questionKey } from "../owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { Pause } from "./pause.ts"
 
@@ -123,16 +123,16 @@ export class LookUpQueue {
     for (const { question, isRefresh } of this.#entries.values()) if (!isRefresh) yield question
   }
 
-  isPending(uid: string): boolean {
-    return this.#entries.has(uid)
+  isPending(question: OwnerQuestion): boolean {
+    return this.#entries.has(questionKey(question))
   }
 
   /** False when too many wait. A UID that waits already counts as taken. `isRefresh`: something is known of this owner. */
   add(question: OwnerQuestion, isRefresh = false): boolean {
-    if (this.#entries.has(question.uid)) return true
+    if (this.#entries.has(questionKey(question))) return true
     if (this.#isClosed || this.#entries.size >= this.#limits.maximumPending) return false
     const entry: Entry = { question, isRefresh, own: new Pause(this.#limits), dueAt: 0 }
-    this.#entries.set(question.uid, entry)
+    this.#entries.set(questionKey(question), entry)
     if (isRefresh) this.#refreshes++
     this.#ready.push(entry)
     this.#pump()
@@ -199,7 +199,7 @@ export class LookUpQueue {
   }
 
   #answered({ question, isRefresh }: Entry, answer: Answer): void {
-    this.#entries.delete(question.uid)
+    this.#entries.delete(questionKey(question))
     if (isRefresh) this.#refreshes--
     this.#server.reset()
     this.#kinds.delete(question.gvk)

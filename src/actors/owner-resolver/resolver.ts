@@ -11,7 +11,7 @@
 import type { Clock } from "../../runtime/clock.ts"
 import { parseOwnerReferences } from "../../trace/owner-references.ts"
 import { gvkOfReference } from "../../trace/ownership.ts"
-import type { OwnerAnswer, OwnerQuestion } from "../owner-messages.ts"
+import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 import { Remembered } from "./remembered.ts"
@@ -27,7 +27,7 @@ export interface EarlierAnswer {
 /** What the recording knows of owners. */
 export interface OwnershipGraph {
   /** `undefined`: nobody has asked, or nothing was heard. */
-  answerOf(uid: string): EarlierAnswer | undefined
+  answerOf(owner: OwnerQuestion): EarlierAnswer | undefined
   /** Whether the owner is an object of the recording: then it says itself who owns it. */
   isRecorded(owner: OwnerQuestion): boolean
   /** Owners without an answer. */
@@ -88,20 +88,22 @@ export class OwnerResolver {
     const { graph, recordedKinds } = this.#options
     const ahead = [question]
     for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
-      const { uid, gvk } = next
-      if (recordedKinds.has(gvk) || this.#remembered.has(uid) || this.#queue.isPending(uid)) continue
+      const key = questionKey(next)
+      if (recordedKinds.has(next.gvk) || this.#remembered.has(key) || this.#queue.isPending(next)) continue
       if (graph.isRecorded(next)) {
-        this.#remembered.add(uid, knownForMs)
+        this.#remembered.add(key, knownForMs)
+        // It would stand open for ever.
+        this.#options.listener.answered({ ...next, ownerReferences: noBytes, found: false, recorded: true })
         continue
       }
-      const known = graph.answerOf(uid)
+      const known = graph.answerOf(next)
       if (known === undefined) {
         if (!this.#queue.add(next)) this.#hasLeftOut = true
         continue
       }
       if (isNews) this.#queue.add(next, true)
       if (!known.found) continue
-      this.#remembered.add(uid, knownForMs)
+      this.#remembered.add(key, knownForMs)
       ahead.push(...questionsOf(known.ownerReferences, known.namespace))
     }
   }
@@ -144,14 +146,14 @@ export class OwnerResolver {
   }
 
   #answered(question: OwnerQuestion, answer: Answer): void {
-    const { uid } = question
     const ownerReferences = answer.tag === "found" ? answer.ownerReferences : noBytes
-    this.#remembered.add(uid, answer.tag === "found" ? knownForMs : goneForMs)
+    this.#remembered.add(questionKey(question), answer.tag === "found" ? knownForMs : goneForMs)
     this.#options.listener.answered({
       ...question,
       namespace: answer.namespace,
       ownerReferences,
       found: answer.tag === "found",
+      recorded: false,
     })
     for (const owner of questionsOf(Buffer.from(ownerReferences).toString("utf8"), answer.namespace))
       this.consider(owner)

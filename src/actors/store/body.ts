@@ -41,6 +41,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       recordGap: ({ gvk, gap }) => attempt(() => writer.recordGap(gvk, gap)),
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
+      expect: (expected) => Effect.sync(() => writer.expect(expected)),
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()

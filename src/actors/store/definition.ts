@@ -10,11 +10,14 @@ export interface StoreConfig {
    * for the disk, and power loss loses nothing either.
    */
   readonly fsync: "interval" | "always"
-  /** Watchers that will be linked, by actor name, with the kind each records. */
+  /** Watchers that will be linked, by actor name, with the kind each records. Changeable, see `expect` of the control. */
   readonly watchers: ReadonlyArray<StoreWatcher>
   /** Whether an owner-resolver may be linked: without one nobody is asked about owners. */
   readonly asksOwners: boolean
-  /** Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): nobody need ask for one of them. */
+  /**
+   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): nobody need ask for one of them.
+   * Changeable likewise.
+   */
   readonly recordedKinds: ReadonlyArray<string>
 }
 
@@ -25,6 +28,13 @@ export interface StoreWatcher {
   /** Whether it follows the lives of pods; at most one does. */
   readonly tracksPods: boolean
 }
+
+/** Whom the store expects to be linked from now on. */
+export const ExpectedKinds = Schema.Struct({
+  watchers: Schema.Array(Schema.Struct({ name: Schema.String, gvk: Schema.String, tracksPods: Schema.Boolean })),
+  recordedKinds: Schema.Array(Schema.String),
+})
+export interface ExpectedKinds extends Schema.Schema.Type<typeof ExpectedKinds> {}
 
 /** Told when it matters to people. */
 export type StoreReport =
@@ -87,6 +97,12 @@ export const storeControl = {
   /** UID of namespace kube-system as recorded; the empty string when unknown. */
   clusterUid: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
+  /**
+   * Takes the place of `watchers` and `recordedKinds` of the configuration. A watcher is to be linked after this is answered, and
+   * one that is left out here is to have ended before. Asked again for the same it does nothing. While the disk refuses,
+   * the watchers count at once and the recorded kinds from the next commit on.
+   */
+  expect: { payload: ExpectedKinds, success: Schema.Void, error: Schema.Never },
   /** Where a kind's recording ends. */
   kindState: {
     payload: Schema.String,

@@ -12,9 +12,15 @@ import type { AppendResult, ArchiveWriter, CommitResult } from "../../trace/arch
 import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
 import type { AnsweredOwner } from "../../trace/archive/unrecorded-owners.ts"
 import { type Gap, MalformedFrameError } from "../../trace/observations.ts"
-import { observationsMailbox, ownerAnswersMailbox, ownerQuestionsMailbox, storedStateMailbox } from "../names.ts"
+import {
+  observationsMailbox,
+  ownerAnswersMailbox,
+  ownerQuestionsMailbox,
+  ownerResolverName,
+  storedStateMailbox,
+} from "../names.ts"
 import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
-import type { StoreConfig, StoreReport } from "./definition.ts"
+import type { ExpectedKinds, StoreConfig, StoreReport } from "./definition.ts"
 import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
@@ -32,6 +38,9 @@ export type StoreContext = ActorContext<StoreConfig, StoreReport>
 export class StoreWriter {
   readonly #context: StoreContext
   readonly #archive: ArchiveWriter
+  #watchers: StoreConfig["watchers"]
+  /** By name, those expected earlier in this life and not any more. */
+  readonly #dismissed = new Set<string>()
   readonly #inbox: ReturnType<StoreContext["inbox"]>
   readonly #answers: ReturnType<StoreContext["inbox"]>
   readonly #questions: OwnerQuestions | undefined
@@ -57,18 +66,19 @@ export class StoreWriter {
   constructor(context: StoreContext, archive: ArchiveWriter) {
     this.#context = context
     this.#archive = archive
+    this.#watchers = context.config.watchers
     this.#presence = new Presence(context.config.directory)
     this.#inbox = context.inbox(observationsMailbox, {
       attached: (sender, incarnation) => this.#attached(sender, incarnation),
       frame: (sender, { incarnation, number, payload }) =>
-        this.#take(sender, incarnation, () => archive.append(sender, incarnation, number, payload)),
+        this.#take(sender, incarnation, () => this.#archive.append(sender, incarnation, number, payload)),
     })
     this.#answers = context.inbox(ownerAnswersMailbox, {
-      attached: (sender, incarnation) => (this.commit() ? archive.lastFrame(sender, incarnation) : "later"),
+      attached: (sender, incarnation) => (this.commit() ? this.#archive.lastFrame(sender, incarnation) : "later"),
       frame: (sender, { incarnation, number, payload }) =>
-        this.#take(sender, incarnation, () => {
-          return archive.appendOwners(sender, incarnation, number, readAnswers(payload), payload.length)
-        }),
+        this.#take(sender, incarnation, () =>
+          this.#archive.appendOwners(sender, incarnation, number, readAnswers(payload), payload.length),
+        ),
     })
     this.#questions = context.config.asksOwners
       ? new OwnerQuestions(context.outbox(ownerQuestionsMailbox, questionsWindow))
@@ -135,7 +145,8 @@ export class StoreWriter {
     const before = clock.monotonicMs()
     const result = this.#commitArchive()
     for (const { sender, incarnation, number } of result.acknowledgements) {
-      const inbox = this.#isWatcher(sender) ? this.#inbox : this.#answers
+      // A watcher that is expected no more may still wait for the acknowledgement of its last frames.
+      const inbox = sender === ownerResolverName ? this.#answers : this.#inbox
       inbox.acknowledge(sender, incarnation, number)
     }
     this.#askFor(result.namedOwners)
@@ -153,6 +164,14 @@ export class StoreWriter {
   /** Whether a named owner waits for an answer, or one was asked for in this life. */
   get asksForOwners(): boolean {
     return this.#hasAsked
+  }
+
+  /** Who may be linked from here on, and whose owners need no question. */
+  expect({ watchers, recordedKinds }: ExpectedKinds): void {
+    for (const { name } of this.#watchers) this.#dismissed.add(name)
+    for (const { name } of watchers) this.#dismissed.delete(name)
+    this.#watchers = watchers
+    this.#archive.setRecordedKinds(recordedKinds)
   }
 
   /** The first time it also says so: until then there need be no owner-resolver. */
@@ -222,14 +241,12 @@ export class StoreWriter {
    */
   #attached(sender: string, incarnation: number): number | "later" {
     if (!this.commit()) return "later"
-    const watcher = this.#context.config.watchers.find((each) => each.name === sender)
+    const watcher = this.#watchers.find((each) => each.name === sender)
+    // Linked while the disk refused, it has ended since: nobody is to be told of anything, until a successor is linked.
+    if (watcher === undefined && this.#dismissed.has(sender)) return "later"
     if (watcher === undefined) throw new Error(`an unknown sender was linked to the store: ${sender}`)
     sendStoredState(this.#context.outbox(storedStateMailbox(sender)), this.#archive, watcher, incarnation)
     return this.#archive.lastFrame(sender, incarnation)
-  }
-
-  #isWatcher(sender: string): boolean {
-    return this.#context.config.watchers.some(({ name }) => name === sender)
   }
 
   #syncLater(): void {
@@ -278,9 +295,10 @@ const readAnswers = (payload: Uint8Array): ReadonlyArray<AnsweredOwner> => {
   } catch (cause) {
     throw new MalformedFrameError({ reason: messageOf(cause), byteLength: payload.length })
   }
-  return answers.map((answer) => ({
-    ...answer,
-    ownerReferences: Buffer.from(answer.ownerReferences).toString("utf8"),
+  return answers.map(({ found, recorded, ownerReferences, ...owner }) => ({
+    ...owner,
+    ownerReferences: Buffer.from(ownerReferences).toString("utf8"),
+    state: recorded ? "recorded" : found ? "learnt" : "gone",
   }))
 }
 

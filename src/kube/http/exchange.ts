@@ -178,7 +178,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     else action()
   }
 
-  /** GETs are idempotent: a reused connection that dies before its first byte of answer had simply been closed meanwhile. */
+  /** Requests may be repeated: a reused connection that dies before its first byte of answer had simply been closed meanwhile. */
   #failOrRepeat(end: StreamEnd): void {
     if (this.#bytesReceived > 0 || this.#connection?.hasServed !== true) {
       this.#finish(end)

@@ -1,5 +1,5 @@
 /**
- * A small HTTP/1.1 client for GET requests to one server (docs/decisions/0002-own-http-client.md says why our own).
+ * A small HTTP/1.1 client for requests to one server that may be repeated (docs/decisions/0002-own-http-client.md says why our own).
  *
  * Guaranteed: one connection per running request, so streams never share a fate; body bytes are handed over in the
  * buffer they were read into; every request ends exactly once (see `ResponseHandler`).
@@ -57,10 +57,27 @@ export class HttpClient implements ExchangeOwner<Connection> {
    * before it. `headers` come besides those of the endpoint and must not repeat them.
    */
   get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream {
+    return this.#request(path, headers, handler)
+  }
+
+  /**
+   * Sends JSON. Like a GET it is sent a second time when a resting connection turns out to be closed, so only for what may
+   * arrive twice: reviews, which change nothing.
+   */
+  post(path: string, headers: Readonly<Record<string, string>>, body: string, handler: ResponseHandler): HttpStream {
+    return this.#request(path, headers, handler, body)
+  }
+
+  #request(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    handler: ResponseHandler,
+    body?: string,
+  ): HttpStream {
     if (this.#isClosed) return refuse(handler, connectionCodes.clientClosed, "the client is closed")
     const target = this.#target
     if ("problem" in target) return refuse(handler, connectionCodes.invalidEndpoint, target.problem)
-    const request = requestText(target, this.#endpoint.headers, this.#userAgent, path, headers)
+    const request = requestText(target, this.#endpoint.headers, this.#userAgent, path, headers, body)
     if (typeof request !== "string") return refuse(handler, connectionCodes.invalidRequest, request.problem)
     const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
     const exchange = new Exchange(this, () => this.#connect(target), request, handler, forwardedBy)

@@ -1,11 +1,11 @@
 /**
- * One GET with a small answer, collected: for probes, discovery, single objects.
+ * One request with a small answer, collected: for probes, discovery, single objects, reviews.
  *
  * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: what went wrong is a value
  * (see `request-effect.ts` for the same with tagged errors). An answer with an error status is an answer.
  */
 import type { HttpClient } from "./http-client.ts"
-import type { HttpStream, StreamEnd } from "./response-handler.ts"
+import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
 import { systemTimers, type Timers } from "./timers.ts"
 
 export interface RequestOptions {
@@ -43,6 +43,19 @@ export const requestOnce = (
   client: Pick<HttpClient, "get">,
   path: string,
   options: RequestOptions = {},
+): Promise<RequestOutcome> => collected((headers, handler) => client.get(path, headers, handler), options)
+
+/** The same with a body of JSON; see `HttpClient.post`. */
+export const postOnce = (
+  client: Pick<HttpClient, "post">,
+  path: string,
+  body: string,
+  options: RequestOptions = {},
+): Promise<RequestOutcome> => collected((headers, handler) => client.post(path, headers, body, handler), options)
+
+const collected = (
+  send: (headers: Readonly<Record<string, string>>, handler: ResponseHandler) => HttpStream,
+  options: RequestOptions,
 ): Promise<RequestOutcome> =>
   new Promise((resolve) => {
     const { headers = { Accept: "application/json" }, maximumBytes = 4 * 1024 * 1024, deadlineMs = 30_000 } = options
@@ -66,7 +79,7 @@ export const requestOnce = (
       else resolve({ tag: "response", status, headers: responseHeaders, body: Buffer.concat(pieces, length) })
     }
 
-    const stream: HttpStream = client.get(path, headers, {
+    const stream: HttpStream = send(headers, {
       head(code, fields) {
         status = code
         responseHeaders = fields

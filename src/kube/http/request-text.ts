@@ -1,5 +1,5 @@
 /**
- * The bytes of a GET request.
+ * The bytes of a request: a GET, or a POST with a body of JSON.
  *
  * Guaranteed: nothing in path or headers can end a line or add a header (request splitting), and the headers that this
  * client answers for (`Host`, `Connection`, lengths, …) stand there once.
@@ -14,10 +14,11 @@ const controls = /[\x00-\x08\x0a-\x1f\x7f]/
 /** What Kubernetes paths and encoded queries consist of; no fragment, no space, nothing beyond ASCII. */
 const pathAndQuery = /^\/[\x21\x22\x24-\x7e]*$/
 
-/** Headers that only this client may set, or that a GET without body has no use for. */
+/** Headers that only this client may set, or that its requests have no use for. */
 const own = new Set([
   "connection",
   "content-length",
+  "content-type",
   "expect",
   "host",
   "keep-alive",
@@ -29,18 +30,23 @@ const own = new Set([
   "user-agent",
 ])
 
-/** The head of the request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems. */
+/**
+ * The request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems.
+ *
+ * @param body JSON, for a POST; without one it is a GET.
+ */
 export const requestText = (
   target: Target,
   endpointHeaders: ApiEndpoint["headers"],
   userAgent: string,
   path: string,
   headers: Readonly<Record<string, string>>,
+  body?: string,
 ): string | InvalidTarget => {
   if (!pathAndQuery.test(path)) return { problem: "the path does not begin with / or holds characters to be encoded" }
   const isForwarded = target.proxy !== undefined && target.tls === undefined
   const lines = [
-    `GET ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
+    `${body === undefined ? "GET" : "POST"} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
     `Host: ${target.authority}`,
     `User-Agent: ${userAgent}`,
   ]
@@ -64,7 +70,8 @@ export const requestText = (
   }
   // Body ranges go to a scanner of JSON: a proxy that compresses by itself would break it.
   if (!isCodingNamed) lines.push("Accept-Encoding: identity")
-  return `${lines.join("\r\n")}\r\n\r\n`
+  if (body !== undefined) lines.push("Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`)
+  return `${lines.join("\r\n")}\r\n\r\n${body ?? ""}`
 }
 
 const problemOf = (name: string, value: string, taken: ReadonlySet<string>): string | undefined => {

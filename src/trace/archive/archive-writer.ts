@@ -142,7 +142,7 @@ export class ArchiveWriter {
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
     this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
     this.#pods = new PodTable(database)
-    this.#ownerSets = new OwnerSets(database, new Set(options.recordedKinds))
+    this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
     this.#owners = new UnrecordedOwners(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
@@ -266,6 +266,11 @@ export class ArchiveWriter {
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += byteLength
     return "appended"
+  }
+
+  /** From here on, kinds all of whose objects are recorded. */
+  setRecordedKinds(kinds: ReadonlyArray<string>): void {
+    this.#ownerSets.setRecordedKinds(kinds)
   }
 
   /** Whether an owner that is named and not recorded waits for an answer, as of the last commit. */

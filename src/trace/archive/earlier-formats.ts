@@ -18,8 +18,12 @@ const OWNERS_FROM_EDGES = `
   DROP INDEX owner_set_of_references;
   INSERT INTO owner SELECT uid, gvk, namespace, name, owner_references, source FROM owner_edge WHERE source <> 'recorded';
   INSERT OR IGNORE INTO owner
-    SELECT value ->> 'uid', (value ->> 'apiVersion') || '.' || (value ->> 'kind'), owner_edge.namespace, value ->> 'name', '', 'open'
-    FROM owner_edge, json_each(owner_edge.owner_references) WHERE owner_edge.owner_references <> '';
+    SELECT value ->> 'uid', (value ->> 'apiVersion') || '.' || (value ->> 'kind'), edge.namespace, value ->> 'name', '', 'open'
+    FROM owner_edge AS edge, json_each(iif(json_valid(edge.owner_references), edge.owner_references, '[]')) AS reference
+    WHERE reference.type = 'object'
+      AND NOT EXISTS (SELECT 1 FROM owner_edge AS own WHERE own.uid = value ->> 'uid' AND own.source = 'recorded')
+      AND value ->> 'uid' IS NOT NULL AND value ->> 'name' IS NOT NULL
+      AND value ->> 'apiVersion' IS NOT NULL AND value ->> 'kind' IS NOT NULL;
   DROP TABLE owner_edge;
 `
 

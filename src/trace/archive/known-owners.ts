@@ -7,12 +7,14 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type OwnerReference, parseOwnerReferences } from "../owner-references.ts"
-import { gvkOfReference } from "../ownership.ts"
+import { groupKindOf, gvkOfReference } from "../ownership.ts"
 import { podKind } from "../pod-lives-kind.ts"
 import { toArchiveError } from "./archive-errors.ts"
 
 /** What is known of one object's owners. */
 export interface OwnerEdge {
+  /** The kind under which it is recorded, whatever version it was named under; `undefined` if it is not recorded. */
+  readonly gvk: string | undefined
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
@@ -33,11 +35,11 @@ export class KnownOwners {
   readonly #object: StatementSync
   readonly #pod: StatementSync
   readonly #owner: StatementSync
-  readonly #kinds = new Map<string, RecordedObjects>()
+  readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
 
   constructor(database: DatabaseSync, directory: string) {
     this.#directory = directory
-    this.#kind = database.prepare("SELECT id FROM kind WHERE gvk = ?")
+    this.#kind = database.prepare("SELECT id, gvk FROM kind")
     this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
     this.#object = database.prepare(`
       SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
@@ -46,7 +48,7 @@ export class KnownOwners {
       SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
       WHERE uid = ? AND owner_references IS NOT NULL ORDER BY sequence DESC LIMIT 1`)
     this.#owner = database.prepare(`
-      SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND state <> 'open'`)
+      SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
   }
 
   /**
@@ -63,42 +65,50 @@ export class KnownOwners {
   }
 
   #of(gvk: string, uid: string): OwnerEdge | undefined {
-    const objects = this.#objectsOf(gvk)
-    const number = objects?.numbers.get(uid)
-    const row =
-      (objects === undefined || number === undefined ? undefined : this.#object.get(objects.kind, number)) ??
-      (gvk === podKind ? this.#pod.get(uid) : undefined) ??
-      this.#owner.get(uid)
-    if (row === undefined) return undefined
-    return {
-      namespace: String(row.namespace),
-      name: String(row.name),
-      ownerReferences: parseOwnerReferences(String(row.owner_references)),
-      // The column holds what this program wrote.
-      source: String(row.state) as OwnerEdge["source"],
+    for (const objects of this.#recordedAs(gvk)) {
+      const number = objects.numbers.get(uid)
+      const row = number === undefined ? undefined : this.#object.get(objects.kind, number)
+      if (row !== undefined) return edgeOf(row, objects.gvk)
     }
+    const row = (gvk === podKind ? this.#pod.get(uid) : undefined) ?? this.#owner.get(uid, gvk)
+    return row === undefined ? undefined : edgeOf(row, row.state === "recorded" ? gvk : undefined)
   }
 
-  /** `undefined`: no object of the kind was ever recorded. */
-  #objectsOf(gvk: string): RecordedObjects | undefined {
-    let objects = this.#kinds.get(gvk)
-    if (objects === undefined) {
-      const kind = this.#kind.get(gvk)?.id
-      if (kind === undefined) return undefined
-      objects = { kind: Number(kind), numbers: new Map(), last: 0 }
-      this.#kinds.set(gvk, objects)
+  /** The kinds of the recording that are this one in any version: an object is the same under all. */
+  #recordedAs(gvk: string): ReadonlyArray<RecordedObjects> {
+    let kinds = this.#kinds.get(gvk)
+    if (kinds === undefined) {
+      const wanted = groupKindOf(gvk)
+      kinds = this.#kind
+        .all()
+        .filter((row) => groupKindOf(String(row.gvk)) === wanted)
+        .map((row) => ({ kind: Number(row.id), gvk: String(row.gvk), numbers: new Map<string, number>(), last: 0 }))
+      if (kinds.length === 0) return kinds
+      this.#kinds.set(gvk, kinds)
     }
-    for (const { uid, number } of this.#uids.iterate(objects.kind, objects.last)) {
-      objects.last = Number(number)
-      objects.numbers.set(String(uid), objects.last)
+    for (const objects of kinds) {
+      for (const { uid, number } of this.#uids.iterate(objects.kind, objects.last)) {
+        objects.last = Number(number)
+        objects.numbers.set(String(uid), objects.last)
+      }
     }
-    return objects
+    return kinds
   }
 }
+
+const edgeOf = (row: Readonly<Record<string, unknown>>, gvk: string | undefined): OwnerEdge => ({
+  gvk,
+  namespace: String(row.namespace),
+  name: String(row.name),
+  ownerReferences: parseOwnerReferences(String(row.owner_references)),
+  // The column holds what this program wrote.
+  source: String(row.state) as OwnerEdge["source"],
+})
 
 /** The objects of one kind by UID. */
 interface RecordedObjects {
   readonly kind: number
+  readonly gvk: string
   readonly numbers: Map<string, number>
   /** The highest number that was read. */
   last: number

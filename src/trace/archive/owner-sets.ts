@@ -26,23 +26,37 @@ export interface OwnerSet {
   readonly unrecorded: ReadonlyArray<NamedOwner>
 }
 
-/** Texts kept: some 2 MB. */
-const maximumKept = 4096
+/** Characters of texts kept: at most some 4 MB, of texts as usual some 8,000. */
+const maximumKept = 2 * 1024 * 1024
+
+/** Characters from which a text is not kept: nobody writes one for many objects, and four thousand of 100 kB ended the store's memory. */
+const longest = 16 * 1024
+
+/** Characters of a name, and of a UID or kind: Kubernetes has none longer than 253, so nobody needs to be asked for what one names. */
+const longestName = 253
 
 const none: OwnerSet = { id: 0, unrecorded: [] }
 
 export class OwnerSets {
   readonly #insert: StatementSync
-  readonly #recordedKinds: ReadonlySet<string>
+  #recordedKinds: ReadonlySet<string>
   #nextId: number
-  #known = new Map<string, OwnerSet>()
+  readonly #known = new Map<string, OwnerSet>()
+  #kept = 0
   #pending: Array<readonly [id: number, references: string]> = []
 
   /** `recordedKinds`: those all of whose objects are recorded; nobody asks for one of them. */
-  constructor(database: DatabaseSync, recordedKinds: ReadonlySet<string>) {
-    this.#recordedKinds = recordedKinds
+  constructor(database: DatabaseSync, recordedKinds: ReadonlyArray<string>) {
+    this.#recordedKinds = new Set(recordedKinds)
     this.#insert = database.prepare("INSERT INTO owner_set (id, owner_references) VALUES (?, ?)")
     this.#nextId = Number(database.prepare("SELECT coalesce(max(id), 0) AS last FROM owner_set").get()?.last) + 1
+  }
+
+  /** What was kept says who is to be asked for by the kinds of before. */
+  setRecordedKinds(kinds: ReadonlyArray<string>): void {
+    this.#recordedKinds = new Set(kinds)
+    this.#known.clear()
+    this.#kept = 0
   }
 
   /** The set of an object's ownerReferences, to be stored with the next commit. `references`: the JSON array, as it came. */
@@ -54,7 +68,12 @@ export class OwnerSets {
     if (known !== undefined) return known
     const set = { id: this.#nextId++, unrecorded: this.unrecorded(namespace, text) }
     this.#pending.push([set.id, text])
-    if (this.#known.size >= maximumKept) this.#known.clear()
+    if (text.length > longest) return set
+    if (this.#kept + key.length > maximumKept) {
+      this.#known.clear()
+      this.#kept = 0
+    }
+    this.#kept += key.length
     this.#known.set(key, set)
     return set
   }
@@ -63,7 +82,9 @@ export class OwnerSets {
   unrecorded(namespace: string, references: string): ReadonlyArray<NamedOwner> {
     return parseOwnerReferences(references).flatMap((reference) => {
       const gvk = gvkOfReference(reference)
-      return this.#recordedKinds.has(gvk) ? [] : [{ uid: reference.uid, gvk, namespace, name: reference.name }]
+      const { uid, name } = reference
+      if (this.#recordedKinds.has(gvk) || [uid, gvk, name].some((each) => each.length > longestName)) return []
+      return [{ uid, gvk, namespace, name }]
     })
   }
 

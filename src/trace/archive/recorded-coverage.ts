@@ -26,7 +26,7 @@ export interface RecordedKind {
   readonly events: number
   /** When the first event of the kind was received, in or before the window; `undefined` if there is none at all. */
   readonly firstTime: number | undefined
-  /** When the kind was last known to be complete; 0 if never. */
+  /** When the kind was last known to be complete; 0 while its first list is under way. */
   readonly completeTime: number
   /** Those that touch the window, in the order they were closed. */
   readonly gaps: ReadonlyArray<GapEvent>
@@ -56,7 +56,8 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
           gvk: kind.gvk,
           events: count(kind),
           firstTime: typeof time === "number" ? time : undefined,
-          completeTime: kind.completeThroughTime,
+          // Of a first list the row has the time at which it began. A later history has no version at its beginning either.
+          completeTime: kind.completeThrough === "" && kind.epoch === 0 ? 0 : kind.completeThroughTime,
           gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
         }
       })

@@ -41,17 +41,19 @@ export const OWNER_TABLES = `
     owner_references TEXT NOT NULL
   ) STRICT;
 
-  -- Owners that were named and whose objects are not, or not all, recorded. state: open (nobody knows its owners yet), learnt (asked
-  -- for), gone (asked for, and there was no such object any more).
+  -- Owners that were named and whose kinds are not, or not wholly, recorded. state: open (nobody knows its owners yet), learnt (asked
+  -- for), gone (asked for, and there was no such object any more), recorded (it is an object of the recording, after all).
+  -- By kind as well: a reference may name an object under a kind that the server does not have, and says nothing about it then.
   CREATE TABLE owner (
-    uid TEXT PRIMARY KEY,
+    uid TEXT NOT NULL,
     gvk TEXT NOT NULL,
     namespace TEXT NOT NULL,
     name TEXT NOT NULL,
     owner_references TEXT NOT NULL,
-    state TEXT NOT NULL
+    state TEXT NOT NULL,
+    PRIMARY KEY (uid, gvk)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX open_owner ON owner (uid) WHERE state = 'open';
+  CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
 /** All of them, of the format of today. */

@@ -12,17 +12,20 @@ export interface AnsweredOwner extends NamedOwner {
   readonly namespace: string
   /** The JSON array; the empty string for none. */
   readonly ownerReferences: string
-  /** False: no object of that name has that UID any more. Nothing more will be learnt. */
-  readonly found: boolean
+  /**
+   * `learnt`: what its ownerReferences are. `gone`: no object of that name has that UID any more, and nothing more will be learnt.
+   * `recorded`: nobody needed to ask, for it is an object of the recording.
+   */
+  readonly state: "learnt" | "gone" | "recorded"
 }
 
 /** The writer's view of the table `owner`. */
 export class UnrecordedOwners {
   readonly #open: StatementSync
   readonly #learnt: StatementSync
-  readonly #gone: StatementSync
+  readonly #ended: StatementSync
   readonly #hasOpen: StatementSync
-  /** By UID: many objects name the same. */
+  /** By kind and UID: many objects name the same. */
   #named = new Map<string, NamedOwner>()
   #answered: Array<AnsweredOwner> = []
   #above: Array<NamedOwner> = []
@@ -32,8 +35,8 @@ export class UnrecordedOwners {
     this.#open = database.prepare(`INSERT OR IGNORE ${row}`)
     this.#learnt = database.prepare(`INSERT OR REPLACE ${row}`)
     // What was learnt before it went stays: it is how those below it hang together.
-    this.#gone = database.prepare(`
-      INSERT ${row} ON CONFLICT (uid) DO UPDATE SET state = excluded.state WHERE state = 'open'`)
+    this.#ended = database.prepare(`
+      INSERT ${row} ON CONFLICT (uid, gvk) DO UPDATE SET state = excluded.state WHERE state = 'open'`)
     this.#hasOpen = database.prepare("SELECT EXISTS (SELECT 1 FROM owner WHERE state = 'open') AS found")
   }
 
@@ -43,7 +46,7 @@ export class UnrecordedOwners {
   }
 
   named(owners: ReadonlyArray<NamedOwner>): void {
-    for (const owner of owners) this.#named.set(owner.uid, owner)
+    for (const owner of owners) this.#named.set(`${owner.gvk} ${owner.uid}`, owner)
   }
 
   /** `above`: the owners that the answer names. Whoever asked knows them; they are stored lest it ends before it has asked further. */
@@ -57,8 +60,8 @@ export class UnrecordedOwners {
     for (const { uid, gvk, namespace, name } of [...this.#named.values(), ...this.#above]) {
       this.#open.run(uid, gvk, namespace, name, "", "open")
     }
-    for (const { uid, gvk, namespace, name, ownerReferences, found } of this.#answered) {
-      const [statement, state] = found ? [this.#learnt, "learnt"] : [this.#gone, "gone"]
+    for (const { uid, gvk, namespace, name, ownerReferences, state } of this.#answered) {
+      const statement = state === "learnt" ? this.#learnt : this.#ended
       statement.run(uid, gvk, namespace, name, ownerReferences, state)
     }
   }

@@ -11,13 +11,11 @@ import { podKind } from "../../../src/trace/pod-lives-kind.ts"
 
 const referencing = (uid: string): string =>
   JSON.stringify([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: uid, uid }])
+const question = (uid: string) => ({ uid, gvk: "batch/v1.Job", namespace: "shop", name: uid })
 const answer = (uid: string, ownerReferences: string, found: boolean): AnsweredOwner => ({
-  uid,
-  gvk: "batch/v1.Job",
-  namespace: "shop",
-  name: uid,
+  ...question(uid),
   ownerReferences,
-  found,
+  state: found ? "learnt" : "gone",
 })
 
 test("open owners are read once, however many there are, also one named while reading; answers and objects are found", () => {
@@ -42,23 +40,26 @@ test("open owners are read once, however many there are, also one named while re
     }
     const expected = [...Array.from({ length: 2500 }, (_, index) => `above-${index}`), "late"]
     expect(read.toSorted()).toEqual(expected.toSorted())
-    expect(graph.answerOf("owned-7")).toEqual({
+    expect(graph.answerOf(question("owned-7"))).toEqual({
       namespace: "shop",
       ownerReferences: referencing("above-7"),
       found: true,
     })
-    expect(graph.answerOf("other-7")).toEqual({ namespace: "shop", ownerReferences: "", found: false })
-    expect([graph.answerOf("above-7"), graph.answerOf("nobody")]).toEqual([undefined, undefined])
+    expect(graph.answerOf(question("other-7"))).toEqual({ namespace: "shop", ownerReferences: "", found: false })
+    expect([
+      graph.answerOf(question("above-7")),
+      graph.answerOf({ ...question("owned-7"), gvk: "batch/v1beta1.Job" }),
+    ]).toEqual([undefined, undefined])
 
-    const question = { uid: "o", gvk: podKind, namespace: "shop", name: "o" }
-    expect(graph.isRecorded(question)).toBe(false)
+    const pod = { ...question("o"), gvk: podKind }
+    expect(graph.isRecorded(pod)).toBe(false)
     const slab = Buffer.alloc(4096)
     const builder = new ObservationsBuilder(podKind)
     builder.begin(slab, 0)
     builder.addObject({ number: 1, uid: "o", namespace: "shop", name: "o" })
     writer.append("watcher", 1, 1, slab.subarray(0, builder.finish()))
     writer.commit()
-    expect([graph.isRecorded(question), graph.isRecorded({ ...question, uid: "p" })]).toEqual([true, false])
+    expect([graph.isRecorded(pod), graph.isRecorded({ ...pod, uid: "p" })]).toEqual([true, false])
   } finally {
     graph.close()
     writer.close()

@@ -64,7 +64,7 @@ const resolverBody =
           questions.push(...asked)
           const answers = asked.map((question) => {
             const found = !question.uid.endsWith("5")
-            return { ...question, ownerReferences: Buffer.from(found ? above : ""), found }
+            return { ...question, ownerReferences: Buffer.from(found ? above : ""), found, recorded: false }
           })
           if (answers.length > 0) outbox.send(encodeOwnerAnswers(answers))
           inbox.acknowledge(sender, frame.incarnation, frame.number)
@@ -142,6 +142,7 @@ test("every owner is asked about, and every answer is on disk, also when the sto
     for (const { uid } of questions) {
       const found = !uid.endsWith("5")
       expect(reader.ownersOf({ ...replicaSet, uid })).toEqual({
+        gvk: undefined,
         namespace: "shop",
         name: uid,
         ownerReferences: found

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { request } from "../../../src/kube/http/request-effect.ts"
-import { describeFailure, requestOnce } from "../../../src/kube/http/request-once.ts"
+import { describeFailure, postOnce, requestOnce } from "../../../src/kube/http/request-once.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 
@@ -32,6 +32,25 @@ describe("a one-off request", () => {
     expect(outcome).toMatchObject({ tag: "response", status: 404, body: Buffer.from("404") })
     expect(outcome.tag === "response" && outcome.headers.get("content-type")).toBe("text/plain")
     expect(server.peers[0]?.received).toContain("\r\nAccept: application/json\r\n")
+  })
+
+  test("posts JSON with its length in bytes, under headers that it sets itself", async () => {
+    let answers = 0
+    await using server = await TcpServer.start((socket) => {
+      socket.write(answer(String(++answers)))
+    })
+    const client = clientFor(server.url)
+    const body = JSON.stringify({ token: "grün" })
+    expect(await postOnce(client, "/reviews", body)).toMatchObject({ body: Buffer.from("1") })
+    expect(server.peers[0]?.received).toMatch(/^POST \/reviews HTTP\/1\.1\r\n/)
+    expect(server.peers[0]?.received).toContain(
+      `\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n{"token":`,
+    )
+    const headers = { "Content-Type": "text/plain" }
+    expect(await postOnce(client, "/reviews", body, { headers })).toMatchObject({
+      tag: "failed",
+      end: { code: "ERR_INVALID_REQUEST" },
+    })
   })
 
   test("keeps a body of just the size allowed and gives up on a larger one without reading it", async () => {

@@ -441,7 +441,9 @@ describe("opening", () => {
     database.exec(`PRAGMA user_version = ${FORMAT_VERSION + 1}`)
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(NewerRecordingError)
-    expect(() => ArchiveReader.open(directory)).toThrow(`format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}. Upgrade`)
+    expect(() => ArchiveReader.open(directory)).toThrow(
+      `format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}. Upgrade`,
+    )
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
   })
 

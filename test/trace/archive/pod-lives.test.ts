@@ -292,7 +292,7 @@ describe("owners", () => {
     namespace: "shop",
     name: "rs",
     ownerReferences: references,
-    found: source === "learnt",
+    state: source,
   })
 
   test("of recorded objects and pods are known, and told to whoever asks further", () => {
@@ -305,6 +305,7 @@ describe("owners", () => {
     expect(namedOwners).toEqual([{ uid: "rs-uid", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs" }])
     expect(archive.writer.hasOpenOwners).toBe(true)
     expect(ownersIn(directory, "o-1")).toEqual({
+      gvk: "apps/v1.ReplicaSet",
       namespace: "shop",
       name: "o1",
       ownerReferences: [owner],
@@ -365,6 +366,51 @@ describe("owners", () => {
     expect([ownersIn(directory, "l")?.source, ownersIn(directory, "g")?.source]).toEqual(["learnt", "learnt"])
   })
 
+  test("are told apart by kind: a reference under one that the server does not have says nothing about the object", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    const old = { ...answer("u", "gone"), gvk: "apps/v1beta1.ReplicaSet" }
+    archive.writer.appendOwners(
+      "resolver",
+      incarnation,
+      1,
+      [old, answer("u", "learnt", `[${JSON.stringify(owner)}]`)],
+      100,
+    )
+    archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(ownersIn(directory, "u", "apps/v1beta1.ReplicaSet")).toMatchObject({ source: "gone" })
+    expect(ownersIn(directory, "u")).toMatchObject({ source: "learnt", ownerReferences: [owner] })
+    // What is recorded is the same object in every version of its kind.
+    expect(ownersIn(directory, "o-1", "apps/v1beta1.ReplicaSet")).toMatchObject({ gvk: "apps/v1.ReplicaSet" })
+    expect(ownersIn(directory, "o-1", "v1.ReplicaSet")).toBeUndefined()
+  })
+
+  test("with names that no object can have are nobody's question, and large texts are not kept in memory", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const named = (uid: string, name: string) => Buffer.from(JSON.stringify([{ ...owner, uid, name }]))
+    const { namedOwners } = archive.commit(
+      { gvk: podKind, objects: [object(1, { ownerReferences: named("long", "x".repeat(20_000)) })] },
+      { gvk: podKind, objects: [object(2, { ownerReferences: named("short", "rs") })] },
+    )
+    expect(namedOwners.map(({ uid }) => uid)).toEqual(["short"])
+    expect(ownersIn(directory, "o-1", podKind)?.ownerReferences).toHaveLength(1)
+  })
+
+  test("that are recorded after all are asked for no more", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    archive.commit({ gvk: podKind, objects: [object(1, { ownerReferences })] })
+    expect(openIn(directory)).toEqual(["rs-uid"])
+    const recorded = { uid: "rs-uid", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs", ownerReferences: "" }
+    archive.writer.appendOwners("resolver", incarnation, 1, [{ ...recorded, state: "recorded" }], 100)
+    archive.commit({ gvk: podKind, objects: [object(2, { ownerReferences })] })
+    expect(openIn(directory)).toEqual([])
+    expect(ownersIn(directory, "rs-uid")).toBeUndefined()
+  })
+
   test("answered twice are stored once, and a dead resolver's answers are fenced", () => {
     using archive = opened(temporaryDirectory())
     const first = archive.writer.nextIncarnation("resolver")
@@ -421,6 +467,10 @@ describe("a recording of an earlier format", () => {
       insert.run("o", podKind, "o", ownerReferences.toString(), "recorded")
       insert.run("p", podKind, "p", "", "recorded")
       insert.run(owner.uid, "apps/v1.ReplicaSet", owner.name, JSON.stringify([deployment]), "learnt")
+      // A recorded owner is nobody's question, and what is no reference, or no JSON for SQLite, harms nothing.
+      insert.run("q", podKind, "q", JSON.stringify([{ ...owner, uid: "o" }]), "recorded")
+      insert.run("odd", podKind, "odd", '["abc",5,null,{}]', "recorded")
+      insert.run("deep", podKind, "deep", `${"[".repeat(1500)}${"]".repeat(1500)}`, "recorded")
     }
     database.exec(`PRAGMA user_version = ${format}`)
     database.close()

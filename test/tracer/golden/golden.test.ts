@@ -177,7 +177,7 @@ async function learnOwners(folder: string, tracked: ReadonlySet<string>, directo
         const { uid, namespace = "", name, ownerReferences } = object.metadata
         if (uid === undefined) return []
         const references = ownerReferences === undefined ? "" : JSON.stringify(ownerReferences)
-        return [{ uid, gvk, namespace, name, ownerReferences: references, found: true }]
+        return [{ uid, gvk, namespace, name, ownerReferences: references, state: "learnt" }]
       }),
     )
   const archive = ArchiveWriter.open(directory)

@@ -77,10 +77,7 @@ test.each([
 
       const reader = ArchiveReader.open(recorded.directory)
       for (const uid of asked) {
-        expect(reader.ownersOf({ ...replicaSet, uid })).toMatchObject({
-          source: "learnt",
-          ownerReferences: ledger.of(uid),
-        })
+        expect(answerAbout(reader, uid)).toMatchObject({ source: "learnt", ownerReferences: ledger.of(uid) })
       }
       for (const { uid } of pods) {
         expect(reader.ownersOf({ ...pod, uid })).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
@@ -113,12 +110,17 @@ test.each([
 )
 
 const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
+const app = { apiVersion: "example.com/v1", kind: "App" }
 const pod = { apiVersion: "v1", kind: "Pod" }
+
+/** What is known of an owner of either kind. */
+const answerAbout = (reader: ArchiveReader, uid: string) =>
+  reader.ownersOf({ ...replicaSet, uid }) ?? reader.ownersOf({ ...app, uid })
 
 /** Waits until the database says of every owner who owns it. */
 const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): Promise<void> => {
   const reader = ArchiveReader.open(recorded.directory)
-  const missing = (): number => [...uids].filter((uid) => reader.ownersOf({ ...replicaSet, uid }) === undefined).length
+  const missing = (): number => [...uids].filter((uid) => answerAbout(reader, uid) === undefined).length
   try {
     await until(
       async () => missing() === 0,

@@ -168,10 +168,10 @@ describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
       // A port in use is no reason for a lock and an empty recording in a directory that somebody named.
       expect(existsSync(place.path("data"))).toBe(false)
       // TEST-NET-1: nobody's.
-      expect(await start("--bind", "192.0.2.1")).toEqual([
+      expect(await start("--bind", "192.0.2.1", "--allow-anonymous")).toEqual([
         expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),
       ])
-      expect(await start("--bind", "no-such-host.invalid")).toEqual([
+      expect(await start("--bind", "no-such-host.invalid", "--allow-anonymous")).toEqual([
         expect.stringContaining("there is no host no-such-host.invalid; choose an address of this machine with --bind"),
       ])
     } finally {

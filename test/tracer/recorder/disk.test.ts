@@ -39,7 +39,7 @@ describe.concurrent("a recorder", { timeout: 30_000 }, () => {
     expect(await recorder.metric("kubereel_store_failing")).toBe(0)
     await recorder.until(async () => (await recorder.exported()).length === 100, "a hundred events")
     // Once, not once a second.
-    expect(recorder.log.match(/cannot be written/g)).toHaveLength(1)
+    expect(recorder.log.match(/ERROR the recording cannot be written/g)).toHaveLength(1)
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 

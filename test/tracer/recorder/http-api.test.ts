@@ -1,6 +1,8 @@
 /** The interface itself, with sources of the test's own. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { anybody } from "../../../src/tracer/access/access.ts"
+import { defaultExportLimits, ExportPlaces } from "../../../src/tracer/export-limits.ts"
 import type { ExportReader } from "../../../src/tracer/export-service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/tracer/http-api.ts"
 import { everything } from "./recorder-command.ts"
@@ -22,6 +24,16 @@ const sources: HttpApiSources = {
         cancel: () => undefined,
       }
     }),
+  access: anybody,
+  turnedAway: () => undefined,
+  coverage: () => Effect.fail({ status: 500, message: "not here" }),
+  forecast: () => Effect.fail({ status: 500, message: "not here" }),
+  places: new ExportPlaces(),
+  limits: defaultExportLimits,
+  audit: () => undefined,
+  barred: () => ({ status: 403, message: "not there" }),
+  openTarget: () => Effect.never,
+  uploadLeft: () => undefined,
 }
 
 test("an address is taken before there is anything to say, and whoever comes by then is told so", async () => {

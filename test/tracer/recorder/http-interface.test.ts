@@ -1,8 +1,10 @@
 /** The recorder's HTTP interface against whatever may knock at a port. */
 import { readFileSync } from "node:fs"
 import { connect } from "node:net"
+import { gunzipSync, zstdDecompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { formatOfBytes } from "../../../src/trace/formats/names.ts"
 import { formatMetrics } from "../../../src/tracer/metrics-text.ts"
 import { parsePrometheusText } from "./prometheus-text.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
@@ -134,38 +136,84 @@ test("an export request that is none is answered with what is wrong", async () =
   const request = everything("ndjson")
   expect(await status("{")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
   expect(await status("")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
-  expect(await status("null")).toEqual([422, "not an export request: Expected object\n"])
+  expect(await status("null")).toEqual([400, "not an export request: Expected object\n"])
   expect(await status({ start_ts: 1.5, filters: request.filters })).toEqual([
-    422,
+    400,
     'not an export request: Expected an integer at ["start_ts"]; Missing key at ["end_ts"]; Missing key at ["export_path"]\n',
   ])
-  expect(await status({ ...request, format: "parquet" })).toEqual([422, expect.stringContaining('at ["format"]')])
-  expect(await status({ ...request, start_ts: 10, end_ts: 5 })).toEqual([
-    422,
-    expect.stringContaining("window is empty"),
+  expect(await status({ ...request, format: "parquet" })).toEqual([400, expect.stringContaining('at ["format"]')])
+  expect(await status({ ...request, anything: "else" })).toEqual([400, expect.stringContaining('["anything"]')])
+  expect(await status({ ...request, filters: { ...request.filters, namespace: ["shop"] } })).toEqual([
+    400,
+    expect.stringContaining('["filters"]["namespace"]'),
   ])
-  expect(await status({ ...request, start_time: 5, end_time: 5 })).toEqual([
-    422,
-    expect.stringContaining("window is empty"),
+  expect(await status({ ...request, start_ts: 10, end_ts: 5 })).toEqual([
+    400,
+    "the window ends at 5000000 µs, before it starts at 10000000 µs\n",
   ])
   const excluding = (selector: unknown) => ({
     ...request,
     filters: { ...request.filters, excluded_labels: [selector] },
   })
   expect(await status(excluding({ matchExpressions: [{ key: "app", operator: "Near" }] }))).toEqual([
-    422,
+    400,
     'excluded_labels[0].matchExpressions[0]: operator "Near"; allowed: In, NotIn, Exists, DoesNotExist\n',
   ])
-  expect(await status(excluding("app=web"))).toEqual([422, expect.stringContaining("allowed: a LabelSelector")])
-  for (const [export_path, store] of [
-    ["s3://bucket/trace", "s3"],
-    ["S3://bucket/trace", "s3"],
-    ["gs://bucket/trace", "gs"],
-    ["https://bucket.s3.eu-central-1.amazonaws.com/trace", "s3"],
-  ]) {
-    expect(await status({ ...request, export_path })).toEqual([501, expect.stringContaining(`uploading to ${store}`)])
+  expect(await status(excluding("app in ("))).toEqual([400, expect.stringContaining("excluded_labels[0]")])
+  expect(await status({ ...request, export_path: "az://bucket/trace" })).toEqual([
+    400,
+    expect.stringContaining("write azure://CONTAINER/KEY"),
+  ])
+})
+
+test("an empty window is an empty trace", async () => {
+  const [code, text] = await status({ ...everything("ndjson"), start_time: 5, end_time: 5 })
+  expect(code).toBe(200)
+  expect(text.split("\n").filter((line) => line.includes('"action"'))).toEqual([])
+})
+
+test("the format is what the request says, else what Accept names, else what the file is called, else SimKube's", async () => {
+  const { format: _, ...bare } = everything("ndjson")
+  const asked = async (more: object, accept = "*/*") => {
+    const url = `${await recorder.listening()}/export`
+    const body = JSON.stringify({ ...bare, ...more })
+    const answer = await fetch(url, { method: "POST", body, headers: { Accept: accept } })
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    const plain = bytes[0] === 0x28 ? zstdDecompressSync(bytes) : bytes[0] === 0x1f ? gunzipSync(bytes) : bytes
+    return [answer.status, answer.headers.get("content-type"), formatOfBytes(plain)]
   }
-  expect((await status({ ...request, anything: "else" }))[0]).toBe(200)
+  const text = "application/x-ndjson"
+  expect(await asked({})).toEqual([200, "application/octet-stream", "simkube"])
+  expect(await asked({}, "application/json, */*")).toEqual([200, "application/octet-stream", "simkube"])
+  expect(await asked({}, text)).toEqual([200, text, "ndjson"])
+  expect(await asked({ format: "ndjson" }, "application/yaml")).toEqual([200, text, "ndjson"])
+  expect(await asked({ export_path: "/data/trace.ndjson" })).toEqual([200, text, "ndjson"])
+  expect(await asked({ export_path: "/data/trace.ndjson.zst" })).toEqual([200, "application/zstd", "ndjson"])
+  expect(await asked({ format: "ndjson", compression: "gzip" })).toEqual([200, "application/gzip", "ndjson"])
+})
+
+test("no object store is written to unless the operator has said so, however its address is written", async () => {
+  for (const export_path of [
+    "s3://bucket/trace",
+    "S3://bucket/trace",
+    "gs://bucket/trace",
+    "azure://bucket/trace",
+    "https://bucket.s3.eu-central-1.amazonaws.com/trace",
+  ]) {
+    expect(await status({ ...everything("ndjson"), export_path })).toEqual([
+      403,
+      expect.stringMatching(/^this recorder may not write to \S+bucket\S*; .* --allow-target\n$/),
+    ])
+  }
+})
+
+test("an answer carries the name of its request, the client's own if it may stand in a log", async () => {
+  const named = async (name: string) => {
+    const answer = await fetch(`${await recorder.listening()}/metrics`, { headers: { "kubereel-request-id": name } })
+    return answer.headers.get("kubereel-request-id")
+  }
+  expect(await named("monday-1.2_3")).toBe("monday-1.2_3")
+  for (const name of ["", "two words", "x".repeat(65)]) expect(await named(name)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 test("a body of more than a mebibyte is refused, one of exactly that is read, and the next request is answered", async () => {

@@ -1,0 +1,183 @@
+/** `reel convert`: arguments and printing. The work is in convert-trace.ts. */
+import { randomBytes } from "node:crypto"
+import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
+import type { LeftOut } from "../trace/formats/format.ts"
+import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { quoted } from "../tracer/configuration/quoted.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional } from "./arguments.ts"
+import { type Command, command } from "./command.ts"
+import {
+  type ConvertError,
+  type ConvertProgress,
+  type ConvertSummary,
+  convertInto,
+  openTraceFile,
+  type TraceInput,
+} from "./convert-trace.ts"
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import { createLiveLine, systemLiveClock } from "./live-line.ts"
+import { type OutputFileSystem, openOutputFile, streamOutput } from "./output-file.ts"
+import { formatBytes, formatCount, formatDuration } from "./quantities.ts"
+import { isLive, type Terminal } from "./terminal.ts"
+import { UsageError } from "./usage-error.ts"
+
+const options = {
+  from: optional({
+    placeholder: "FORMAT",
+    help: `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: by its name, else by its first bytes`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  to: optional({
+    placeholder: "FORMAT",
+    help: "format of OUT; default: by its name",
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  force: flag({ short: "f", help: "replace OUT if it exists" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel convert",
+  summary: "Writes a trace in another format.",
+  description: [
+    "Compressed traces are read whatever their name; OUT is compressed if its name ends with .zst or .gz.",
+    "OUT appears when it is complete, never before. A trace in SimKube's format comes back byte for byte, also by way of NDJSON.",
+  ],
+  options,
+  operand: {
+    placeholder: "IN OUT",
+    help: "the files; - is standard input, or standard output",
+    count: 2,
+  },
+  examples: [
+    "reel convert trace.sktrace trace.ndjson.zst",
+    "reel convert day.ndjson.zst day.sktrace",
+    "reel convert day.ndjson recording.yaml.gz",
+    "reel convert trace.sktrace - --to ndjson | jq -c .name",
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+/** What tests replace. */
+export interface ConvertSurroundings {
+  readonly openInput: (path: string) => Promise<TraceInput>
+  /** Monotonic ms. */
+  readonly now: () => number
+  readonly fileSystem?: OutputFileSystem
+}
+
+const systemSurroundings: ConvertSurroundings = { openInput: openTraceFile, now: () => performance.now() }
+
+/** The command; `surroundings` are the machine's by default. */
+export const convertCommand = (surroundings: ConvertSurroundings = systemSurroundings): Command =>
+  command(syntax, async (given, terminal, [input = "", output = ""]) => {
+    const order = readOrder(given, input, output, terminal)
+    if (order instanceof UsageError) {
+      terminal.standardError.write(`${order.message}\n`)
+      return exitCodes.usage
+    }
+    return runConversion(order, terminal, surroundings)
+  })
+
+interface Order {
+  readonly input: string
+  readonly output: string
+  readonly from: TraceFormatName | undefined
+  readonly to: TraceFormatName
+  readonly force: boolean
+}
+
+/** What one option alone cannot check. */
+const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
+  const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
+  if (input === "" || output === "") return wrong("the name of a file is empty")
+  const to = given.to ?? formatOfFileName(output)
+  if (to === undefined) {
+    const what = output === "-" ? "standard output" : quoted(output)
+    return wrong(`--to FORMAT is missing: ${what} does not say it; it must be ${TRACE_FORMAT_NAMES.join(" or ")}`)
+  }
+  if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
+    return wrong(`the ${to} format is not for terminals; write it to a file, or redirect the output`)
+  return { input, output, from: given.from ?? formatOfFileName(input), to, force: given.force }
+}
+
+const runConversion = async (
+  order: Order,
+  terminal: Terminal,
+  { openInput, now, fileSystem }: ConvertSurroundings,
+): Promise<ExitCode> => {
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const progress = createLiveLine({
+    stream: terminal.standardError,
+    isEnabled: isLive(terminal.standardError, terminal.environment),
+    clock: systemLiveClock,
+  })
+  const started = now()
+  try {
+    const outcome = await convertInto({
+      inputName: order.input === "-" ? "standard input" : order.input,
+      openInput: () => openInput(order.input),
+      from: order.from,
+      to: order.to,
+      compression: order.output === "-" ? "none" : withoutCompressionExtension(order.output).compression,
+      openSink: async () =>
+        order.output === "-"
+          ? streamOutput(terminal.standardOutput)
+          : openOutputFile(order.output, {
+              force: order.force,
+              token: randomBytes(8).toString("hex"),
+              ...(fileSystem === undefined ? {} : { fileSystem }),
+            }),
+      signal: abort.signal,
+      onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
+    })
+    progress.close()
+    if (outcome._tag === "Converted") return report(order, outcome.summary, terminal)
+    terminal.standardError.write(`${syntax.name}: ${outcome.error.message}\n`)
+    return exitCodeOf(outcome.error)
+  } finally {
+    progress.close()
+    stopListening()
+  }
+}
+
+/** Of a pipe nobody knows how much is to come. */
+const describeProgress = ({ events, bytesRead, size }: Readonly<ConvertProgress>, elapsedMs: number): string => {
+  const done = `converting: ${formatCount(events, "event")}, ${formatBytes(bytesRead)}`
+  if (size === undefined || size === 0 || bytesRead === 0) return done
+  const share = Math.min(1, bytesRead / size)
+  return `${done} of ${formatBytes(size)}, ${formatDuration((elapsedMs * (1 - share)) / share)} left`
+}
+
+const report = (order: Order, summary: ConvertSummary, terminal: Terminal): ExitCode => {
+  const place = order.output === "-" ? "standard output" : order.output
+  const counts = `${formatCount(summary.events, "event")}, ${formatBytes(summary.bytes)}`
+  terminal.standardError.write(`${place}: ${counts}, ${summary.from} to ${order.to}\n`)
+  for (const line of describeLeftOut(summary.leftOut, order.to))
+    terminal.standardError.write(`${syntax.name}: ${line}\n`)
+  // What the input told of and the output cannot: whoever reads the output does not know that it is incomplete.
+  const isComplete = summary.leftOut.gaps === 0 && summary.leftOut.incomplete === 0
+  return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+/** One line per sort of what had no place. */
+export const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormatName): string[] => {
+  const lines: string[] = []
+  if (gaps > 0)
+    lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, of which the ${to} format cannot tell`)
+  if (incomplete > 0)
+    lines.push(
+      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported`,
+    )
+  if (objects.size > 0) {
+    const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatCount(count, "event")})`)
+    lines.push(`the ${to} format has no place for ${kinds.join(", ")}`)
+  }
+  return lines
+}
+
+const exitCodeOf = (error: ConvertError): ExitCode => {
+  if (error._tag === "ExportInterrupted") return exitCodes.interrupted
+  return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
+}

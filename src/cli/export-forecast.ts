@@ -1,0 +1,70 @@
+/** What `reel export --dry-run` prints: what the recorder says an export would hold. */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { visible } from "../tracer/configuration/quoted.ts"
+import { formatInstant } from "./instant.ts"
+import { formatCount } from "./quantities.ts"
+
+const Range = Schema.Struct({ start: Schema.Number, end: Schema.Number })
+
+/** The part of the recorder's answer that is printed; more may stand there. */
+const Forecast = Schema.Struct({
+  window: Range,
+  kinds: Schema.Array(
+    Schema.Struct({
+      gvk: Schema.String,
+      state: Schema.String,
+      detail: Schema.String,
+      events: Schema.Number,
+      ranges: Schema.Array(Range),
+      gaps: Schema.Array(Schema.Struct({ ...Range.fields, reason: Schema.String })),
+    }),
+  ),
+  incomplete: Schema.Array(Schema.String),
+  leftOut: Schema.Array(Schema.String),
+  unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
+  refusals: Schema.Array(Schema.String),
+})
+export type Forecast = typeof Forecast.Type
+
+/** `undefined`: what answered is no recorder of ours. */
+export const readForecast = (answer: unknown): Forecast | undefined => {
+  const reading = Schema.decodeUnknownResult(Forecast)(answer)
+  return Result.isSuccess(reading) ? reading.success : undefined
+}
+
+/** Whether the export would come, and with everything. */
+export const verdictOf = ({
+  refusals,
+  kinds,
+  incomplete,
+  unknownOwners,
+}: Forecast): "whole" | "incomplete" | "refused" => {
+  if (refusals.length > 0) return "refused"
+  const gaps = kinds.reduce((sum, kind) => sum + kind.gaps.length, 0)
+  return gaps + incomplete.length + unknownOwners.count === 0 ? "whole" : "incomplete"
+}
+
+/** The forecast in lines, without line breaks at their ends. */
+export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
+  const { window, kinds, leftOut, unknownOwners, refusals } = forecast
+  const events = kinds.reduce((sum, kind) => sum + kind.events, 0)
+  const lines = [`${formatCount(events, "event")} before filters, ${span(window)}`]
+  for (const { gvk, state, detail, events: count, ranges, gaps } of kinds) {
+    const [first, last] = [ranges[0], ranges.at(-1)]
+    const recorded =
+      first === undefined || last === undefined
+        ? "nothing recorded"
+        : `recorded ${span({ start: first.start, end: last.end })}`
+    const reason = state === "watching" || detail === "" ? "" : ` (${detail})`
+    lines.push(`  ${gvk}: ${formatCount(count, "event")}, ${recorded}, ${state}${reason}`)
+    for (const gap of gaps) lines.push(`    gap ${span(gap)}: ${gap.reason}`)
+  }
+  if (leftOut.length > 0) lines.push(`no place in this format for ${leftOut.join(", ")}`)
+  if (unknownOwners.count > 0)
+    lines.push(`${formatCount(unknownOwners.count, "owner")} not known: ${unknownOwners.first.join(", ")}`)
+  for (const refusal of refusals) lines.push(`it would be refused: ${refusal}`)
+  return lines.map(visible)
+}
+
+const span = ({ start, end }: typeof Range.Type): string => `${formatInstant(start)} to ${formatInstant(end)}`

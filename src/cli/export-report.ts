@@ -1,0 +1,58 @@
+/** What `reel export` says when it is done: what was written, and what is missing from it. */
+
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
+import { ExportCut } from "./export-errors.ts"
+import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { formatInstant } from "./instant.ts"
+import { formatBytes, formatCount } from "./quantities.ts"
+import type { Terminal } from "./terminal.ts"
+
+/** A trace that is where it was wanted. */
+export interface WrittenTrace extends ExportShortcomings {
+  /** In words, or a URL. */
+  readonly place: string
+  /** `undefined`: nobody counted them. */
+  readonly events: number | undefined
+  readonly bytes: number | undefined
+}
+
+const name = "reel export"
+
+/** Says it on standard error; answers the exit code. */
+export const report = (query: ExportQuery, written: WrittenTrace, { standardError }: Terminal): ExitCode => {
+  const say = (line: string): unknown => standardError.write(`${line}\n`)
+  const counts = [
+    ...(written.events === undefined ? [] : [formatCount(written.events, "event")]),
+    ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
+    `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
+  ]
+  say(`${written.place}: ${counts.join(", ")}`)
+  const { incomplete, gaps, unknownOwners, leftOut } = written
+  if (incomplete !== undefined)
+    say(`${name}: the trace is incomplete: ${incomplete}. ${query.server.origin}/readyz?verbose says why`)
+  if (gaps > 0)
+    say(
+      `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes are missing or may be; a trace in NDJSON says where and why`,
+    )
+  if (unknownOwners !== undefined)
+    say(
+      `${name}: owners are not known yet: ${unknownOwners}. What they own was taken for unowned; a longer --owner-timeout may help`,
+    )
+  // No reason for exit code 3: every export of this recording in this format lacks them.
+  if (leftOut !== undefined)
+    say(`${name}: SimKube's format has no place for ${leftOut}; --format ndjson has everything`)
+  const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined
+  return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
+
+/** Prints a forecast on standard output; answers the exit code that the export would have. Throws {@link ExportCut} if it is none. */
+export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
+  const forecast = readForecast(answer)
+  if (forecast === undefined)
+    throw new ExportCut({ server: query.server.origin, bytes: 0, reason: "the answer is not what a recorder says" })
+  for (const line of renderForecast(forecast)) standardOutput.write(`${line}\n`)
+  return verdictCodes[verdictOf(forecast)]
+}

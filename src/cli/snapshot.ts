@@ -1,0 +1,140 @@
+/** `reel snapshot`: arguments. What it does is in snapshot-run.ts and snapshot-trace.ts. */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { defaultDetect, defaultIgnore } from "../kube/scanner/detect-rules.ts"
+import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { loadConfiguration } from "../tracer/configuration/load-configuration.ts"
+import { formatWarning } from "../tracer/configuration/problem.ts"
+import { withinNamespaces } from "../tracer/configuration/tracked-kind.ts"
+import { type CommandSyntax, flag, list, oneOf, optional, required, text } from "./arguments.ts"
+import { type Command, command } from "./command.ts"
+import { exitCodes } from "./exit-codes.ts"
+import { parseExcludedLabel, parseOutput } from "./export-options.ts"
+import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot-run.ts"
+import type { Terminal } from "./terminal.ts"
+import { UsageError } from "./usage-error.ts"
+
+const options = {
+  config: required({
+    short: "c",
+    placeholder: "FILE",
+    help: "which kinds, as for reel record",
+    parse: text,
+  }),
+  output: optional({
+    short: "o",
+    placeholder: "FILE",
+    help: "where to write the trace; - is standard output (required)",
+    parse: parseOutput,
+  }),
+  format: optional({
+    placeholder: "FORMAT",
+    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the name of FILE, else ndjson`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "how to reach the cluster; default: KUBECONFIG, ~/.kube/config, or in a pod its service account",
+    parse: text,
+  }),
+  context: optional({ placeholder: "NAME", help: "context of the kubeconfig; default: its current one", parse: text }),
+  namespace: list({
+    short: "n",
+    placeholder: "NAME",
+    help: "list only this namespace, for which a Role is enough; several are separated by commas",
+    parse: text,
+    split: true,
+  }),
+  excludeNamespace: list({
+    placeholder: "NAME",
+    help: "leave out the objects of this namespace; several are separated by commas",
+    parse: text,
+    split: true,
+  }),
+  excludeLabel: list({
+    placeholder: "SELECTOR",
+    help: "leave out objects whose labels match, such as app=web,tier in (a,b)",
+    parse: parseExcludedLabel,
+    split: false,
+  }),
+  owned: optional({
+    placeholder: "MODE",
+    help: "include or exclude what objects of the trace own; default: exclude in simkube, else include",
+    parse: oneOf("include", "exclude"),
+  }),
+  daemonsetOwned: optional({
+    placeholder: "MODE",
+    help: "include or exclude what a DaemonSet owns; default as for --owned",
+    parse: oneOf("include", "exclude"),
+  }),
+  allowSecrets: flag({ help: "permit v1.Secret in the configuration; secrets are then written in plain text" }),
+  force: flag({ short: "f", help: "replace FILE if it exists" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel snapshot",
+  summary: "Writes a trace of what a cluster holds now, without a recorder.",
+  description: [
+    "Lists the kinds of the configuration and writes their objects as the start of a trace that ends there.",
+    "The file appears when it is complete, never before; what failed leaves nothing behind.",
+  ],
+  options,
+  examples: [
+    "reel snapshot -c tracer.yml -o now.sktrace",
+    "reel snapshot -c tracer.yml -o now.ndjson.zst --exclude-namespace kube-system",
+  ],
+}
+
+const systemSurroundings: SnapshotCommandSurroundings = {
+  now: () => Date.now() * 1000,
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** The command; `surroundings` are the machine's by default. */
+export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = systemSurroundings): Command =>
+  command(syntax, async (given, terminal) => {
+    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
+    const { output } = given
+    const format = given.format ?? (output === undefined ? undefined : formatOfFileName(output)) ?? "ndjson"
+    const problem = wrongOutput(output, format, terminal)
+    if (output === undefined || problem !== undefined) {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
+      return exitCodes.usage
+    }
+    const loaded = await Effect.runPromise(
+      Effect.result(
+        loadConfiguration(given.config, {
+          allowSecrets: given.allowSecrets,
+          defaults: { defaultDetect, defaultIgnore },
+        }),
+      ),
+    )
+    if (Result.isFailure(loaded)) {
+      say(loaded.failure.message)
+      return exitCodes.usage
+    }
+    for (const warning of loaded.success.warnings) say(formatWarning(given.config, warning))
+    const configuration = withinNamespaces(loaded.success.configuration, [...new Set(given.namespace)])
+    const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
+      (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
+    const { kubeconfig, context, force } = given
+    const order: SnapshotCommandOrder = {
+      kubeconfig,
+      context,
+      force,
+      output,
+      format,
+      configuration,
+      excludedNamespaces: given.excludeNamespace,
+      excludedLabels: given.excludeLabel,
+      excludeOwned: isExcluded(given.owned),
+      excludeDaemonSetOwned: isExcluded(given.daemonsetOwned),
+    }
+    return runSnapshot(order, terminal, surroundings, say)
+  })
+
+const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {
+  if (output === undefined) return "--output FILE is missing: it must be given; - is standard output"
+  const isForTerminal = output !== "-" || factsOf(format).isText || terminal.standardOutput.isTTY !== true
+  return isForTerminal ? undefined : `the ${format} format is not for terminals; write it to a file`
+}

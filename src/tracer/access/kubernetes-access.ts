@@ -1,0 +1,120 @@
+/**
+ * `--auth kubernetes`: the API server says who somebody is and what they may. An export wants `create`, everything that only looks
+ * `get` on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; the metrics want `get` on the path
+ * /metrics, which is what a Prometheus has for everything else it scrapes.
+ *
+ * Answers are remembered, a yes for a minute and a no for seconds: so long does a right that is taken away still count, and so
+ * often at most is the API server asked on behalf of one token. Under overload: more questions at once than
+ * {@link maximumQuestions} are not asked; whoever comes then is told to come again.
+ */
+import { createHash } from "node:crypto"
+import type { Clock } from "../../runtime/clock.ts"
+import { visible } from "../configuration/quoted.ts"
+import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
+import { DecisionCache } from "./decision-cache.ts"
+import { type Attributes, ReviewFailed, type Reviews } from "./reviews.ts"
+
+/** Group and resource that Roles name; there are no such objects. */
+const exportsGroup = "kubereel.dev"
+const exportsResource = "exports"
+
+/** ms that a yes, and a no, hold. */
+export const allowedMs = 60_000
+export const refusedMs = 5000
+/** Decisions kept: some 300 bytes each. */
+const maximumDecisions = 1000
+/** Questions to the API server at once. */
+export const maximumQuestions = 16
+
+export interface KubernetesAccessOptions {
+  readonly reviews: Pick<Reviews, "whoseToken" | "mayThey" | "close">
+  /** The recorder's own: Roles that let somebody export stand there. */
+  readonly namespace: string
+  readonly clock: Pick<Clock, "monotonicMs">
+  /** Told when the API server cannot be asked, once per reason; `undefined` when it can again. */
+  readonly trouble: (reason: string | undefined) => void
+}
+
+export const kubernetesAccess = (options: KubernetesAccessOptions): Access => {
+  const cache = new DecisionCache<Decision>(options.clock, maximumDecisions)
+  const asking = new Map<string, Promise<Decision>>()
+  let said: string | undefined
+  const say = (trouble: string | undefined): void => {
+    if (trouble !== said) options.trouble(trouble)
+    said = trouble
+  }
+  const ask = async (key: string, token: string, action: Action): Promise<Decision> => {
+    try {
+      const decision = await review(options, token, action)
+      say(undefined)
+      cache.set(key, decision, decision.tag === "allowed" ? allowedMs : refusedMs)
+      return decision
+    } catch (cause) {
+      if (!(cause instanceof ReviewFailed)) throw cause
+      say(cause.isForbidden ? `${cause.message}. ${missingReviews}` : cause.message)
+      const message = cause.isForbidden
+        ? `the recorder may not ask the API server who may do this. ${missingReviews}`
+        : "the API server does not say who may do this; ask again. The recorder's log says why"
+      return { tag: "refused", status: 503, message }
+    } finally {
+      asking.delete(key)
+    }
+  }
+  return {
+    async decide(headers, action) {
+      const presented = presentedToken(headers)
+      if (presented.tag === "refused") return presented.refusal
+      const key = `${action} ${createHash("sha256").update(presented.token).digest("base64")}`
+      const known = cache.get(key) ?? asking.get(key)
+      if (known !== undefined) return known
+      if (asking.size >= maximumQuestions)
+        return { tag: "refused", status: 503, message: "too many tokens are being asked about; ask again" }
+      const question = ask(key, presented.token, action)
+      asking.set(key, question)
+      return question
+    },
+    close: () => options.reviews.close(),
+  }
+}
+
+const missingReviews =
+  "Its account needs a ClusterRole with create on tokenreviews.authentication.k8s.io and " +
+  'subjectaccessreviews.authorization.k8s.io; "reel k8s --auth kubernetes" prints it'
+
+const review = async (
+  { reviews, namespace }: KubernetesAccessOptions,
+  token: string,
+  action: Action,
+): Promise<Decision> => {
+  const user = await reviews.whoseToken(token)
+  if (user === undefined) {
+    const message = "the API server does not accept this token: it is for another cluster or audience, or has expired"
+    return { tag: "refused", status: 401, message }
+  }
+  const { isAllowed, remark } = await reviews.mayThey(user, attributesOf(action, namespace))
+  if (isAllowed) return { tag: "allowed", who: visible(user.username) }
+  const said = remark === "" ? "" : ` (the API server adds: ${visible(remark.slice(0, 300))})`
+  return {
+    tag: "refused",
+    status: 403,
+    message: `${visible(user.username)} ${missing(action, namespace)}${said}`,
+  }
+}
+
+const verbs = { export: "create", coverage: "get" } as const
+
+const attributesOf = (action: Action, namespace: string): Attributes =>
+  action === "metrics"
+    ? { nonResourceAttributes: { path: "/metrics", verb: "get" } }
+    : {
+        resourceAttributes: { group: exportsGroup, resource: exportsResource, verb: verbs[action], namespace },
+      }
+
+/** What is missing, and the rule that would give it. */
+const missing = (action: Action, namespace: string): string => {
+  if (action === "metrics")
+    return 'may not get /metrics. A ClusterRole bound to it needs the rule {nonResourceURLs: ["/metrics"], verbs: ["get"]}'
+  const verb = verbs[action]
+  const rule = `{apiGroups: ["${exportsGroup}"], resources: ["${exportsResource}"], verbs: ["${verb}"]}`
+  return `may not ${verb} ${exportsResource}.${exportsGroup} in namespace ${namespace}. A Role there, bound to it, needs the rule ${rule}`
+}

@@ -1,0 +1,30 @@
+/** Why an address cannot be listened on, and what to do about it. */
+import * as Schema from "effect/Schema"
+
+/** The address is taken, or may not be listened on. */
+export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  host: Schema.String,
+  port: Schema.Number,
+  code: Schema.String,
+}) {
+  override get message(): string {
+    const where = `${bracketed(this.host)}:${this.port}`
+    switch (this.code) {
+      case "EADDRINUSE":
+        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks a free one)`
+      case "EACCES":
+        return `listening on ${where} is not permitted; choose a port above 1023 with --port`
+      case "EADDRNOTAVAIL":
+      case "EINVAL":
+        return `${this.host} is not an address of this machine; choose one with --bind`
+      case "ENOTFOUND":
+      case "EAI_AGAIN":
+        return `there is no host ${this.host}; choose an address of this machine with --bind`
+      default:
+        return `cannot listen on ${where}: ${this.code}`
+    }
+  }
+}
+
+/** An IPv6 address as URLs have it. */
+export const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)

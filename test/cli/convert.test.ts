@@ -1,0 +1,196 @@
+/** `reel convert`: the arguments, what is written, what is said, and what is left behind when it fails. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gunzipSync, zstdCompressSync } from "node:zlib"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
+import { openTraceFile } from "../../src/cli/convert-trace.ts"
+import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { goldenTrace } from "../trace/recording.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+let folder = ""
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reel-convert-"))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const path = (name: string): string => join(folder, name)
+const surroundings: ConvertSurroundings = { openInput: openTraceFile, now: () => 0 }
+
+const convert = async (
+  argv: ReadonlyArray<string>,
+  changes: Partial<ConvertSurroundings> = {},
+  terminal: CapturedTerminal = capturedTerminal(),
+): Promise<{ readonly code: number; readonly output: string; readonly error: string }> => {
+  const code = await convertCommand({ ...surroundings, ...changes }).run(argv, terminal)
+  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+}
+
+const trace = goldenTrace("recording")
+
+describe("reel convert", () => {
+  test("goes by names, and comes back to the same bytes by way of any of them", async () => {
+    writeFileSync(path("a.sktrace"), trace)
+    for (const middle of ["b.ndjson", "b.ndjson.zst", "b.jsonl.gz"]) {
+      const there = await convert([path("a.sktrace"), path(middle)])
+      expect(there).toMatchObject({ code: exitCodes.ok })
+      expect(there.error).toMatch(new RegExp(`^${path(middle)}: 11 events, .*, simkube to ndjson\n$`))
+      expect((await convert([path(middle), path(`${middle}.sktrace`)])).code).toBe(exitCodes.ok)
+      expect(Buffer.compare(readFileSync(path(`${middle}.sktrace`)), trace)).toBe(0)
+    }
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([])
+  })
+
+  test("compresses by the name of OUT, and reads compressed traces whatever their name", async () => {
+    writeFileSync(path("a.sktrace"), zstdCompressSync(trace))
+    expect((await convert([path("a.sktrace"), path("b.yaml.gz")])).code).toBe(exitCodes.ok)
+    expect(gunzipSync(readFileSync(path("b.yaml.gz"))).toString()).toContain("kind: ResourcePatch")
+  })
+
+  test("knows a trace by its first bytes when its name says nothing", async () => {
+    writeFileSync(path("trace.out"), trace)
+    const { code, output } = await convert([path("trace.out"), "-", "--to", "ndjson"])
+    expect(code).toBe(exitCodes.ok)
+    expect(output.split("\n")[0]).toContain('"format":"kubereel"')
+  })
+
+  test("reads standard input and writes standard output", async () => {
+    const openInput = async (name: string) => {
+      expect(name).toBe("-")
+      return {
+        bytes: (async function* () {
+          yield trace.subarray(0, 10)
+          yield trace.subarray(10)
+        })(),
+        size: undefined,
+      }
+    }
+    const terminal = capturedTerminal()
+    expect((await convert(["-", "-", "--to", "simkube"], { openInput }, terminal)).error).toMatch(/^standard output: /)
+    expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
+  })
+
+  test("a bad trace: offset and reason, exit code 1, no file", async () => {
+    for (const [name, bytes, reason] of [
+      [
+        "cut.sktrace",
+        trace.subarray(0, 5000),
+        /^reel convert: .*cut\.sktrace: not a simkube trace .*: byte \d+: truncated: /,
+      ],
+      [
+        "bad.sktrace",
+        Buffer.concat([trace.subarray(0, 40), Buffer.from([0xc1]), trace.subarray(41)]),
+        /byte \d+: malformed/,
+      ],
+      ["bad.ndjson", Buffer.from('{"format":"kubereel"}\n'), /byte 0: line 1: version undefined/],
+      ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
+      ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
+      ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
+      ["empty", Buffer.alloc(0), /byte 0: it is empty/],
+      ["text", Buffer.from("hello\n"), /byte 0: it begins like no trace; name its format with --from/],
+    ] as const) {
+      writeFileSync(path(name), bytes)
+      const { code, error } = await convert([path(name), path("out.ndjson")])
+      expect({ name, code }).toEqual({ name, code: exitCodes.failed })
+      expect(error).toMatch(reason)
+      expect(error.trimEnd().split("\n")).toHaveLength(1)
+      expect(readdirSync(folder).filter((left) => left.startsWith("out") || left.includes("partial"))).toEqual([])
+    }
+  })
+
+  test("--from wins over name and bytes", async () => {
+    writeFileSync(path("a.sktrace"), trace)
+    expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(/not a kwok trace/)
+  })
+
+  test("a file that is there stays as it is without --force", async () => {
+    writeFileSync(path("a.sktrace"), trace)
+    writeFileSync(path("b.ndjson"), "mine")
+    expect(await convert([path("a.sktrace"), path("b.ndjson")])).toMatchObject({ code: exitCodes.usage })
+    expect(readFileSync(path("b.ndjson"), "utf8")).toBe("mine")
+    expect(await convert([path("a.sktrace"), path("b.ndjson"), "-f"])).toMatchObject({ code: exitCodes.ok })
+  })
+
+  test("what cannot be read is named", async () => {
+    expect(await convert([path("none.sktrace"), path("b.ndjson")])).toMatchObject({
+      code: exitCodes.failed,
+      error: `reel convert: cannot read ${path("none.sktrace")}: there is no such file\n`,
+    })
+    expect((await convert([folder, path("b.ndjson")])).error).toMatch(/it is a directory/)
+    expect(existsSync(path("b.ndjson"))).toBe(false)
+  })
+
+  test.each([
+    [["a"], "IN OUT must be given"],
+    [[], "IN OUT must be given"],
+    [["a", "b", "c"], 'unexpected argument "c"'],
+    [["a", "b"], '--to FORMAT is missing: "b" does not say it; it must be ndjson or simkube or kwok'],
+    [["a", "-"], "--to FORMAT is missing: standard output does not say it; it must be ndjson or simkube or kwok"],
+    [
+      ["a", "b.ndjson", "--from", "simcube"],
+      '--from "simcube": it must be ndjson or simkube or kwok; did you mean simkube?',
+    ],
+    [["", "b.ndjson"], "the name of a file is empty"],
+  ])("%j is a usage error", async (argv, problem) => {
+    expect(await convert(argv)).toMatchObject({
+      code: exitCodes.usage,
+      error: `reel convert: ${problem}\nTry "reel convert --help".\n`,
+    })
+  })
+
+  test("bytes are not for terminals", async () => {
+    const terminal = capturedTerminal({ output: { isTTY: true } })
+    expect(await convert(["a", "-", "--to", "simkube"], {}, terminal)).toMatchObject({ code: exitCodes.usage })
+  })
+
+  test("says what a format has no place for, and ends with 3 if that makes it incomplete", async () => {
+    const lines = [
+      '{"format":"kubereel","version":1,"window":{"start":0,"end":9000000},"cut":2,"kinds":["v1.Pod","v1.ConfigMap"],"incomplete":[{"gvk":"v1.Pod","state":"forbidden"}]}',
+      '{"sequence":1,"time":1000000,"action":"applied","gvk":"v1.ConfigMap","uid":"u","namespace":"a","name":"c","resourceVersion":"1","object":{"metadata":{"name":"c","namespace":"a"}}}',
+      '{"sequence":2,"time":2000000,"action":"gap","gvk":"v1.Pod","fromVersion":"","toVersion":"","fromTime":1,"toTime":2,"reason":"expired","detail":""}',
+      '{"end":{"snapshot":0,"events":1,"gaps":1}}',
+    ]
+    writeFileSync(path("a.ndjson"), `${lines.join("\n")}\n`)
+    const { code, error } = await convert([path("a.ndjson"), path("b.sktrace")])
+    expect(code).toBe(exitCodes.incomplete)
+    expect(error).toContain("it has 1 gap, of which the simkube format cannot tell")
+    expect(error).toContain("1 kind was not being watched")
+    expect(error).toContain("the simkube format has no place for v1.ConfigMap (1 event)")
+    expect(existsSync(path("b.sktrace"))).toBe(true)
+    expect((await convert([path("a.ndjson"), path("b.ndjson")])).code).toBe(exitCodes.ok)
+    expect(readFileSync(path("b.ndjson"), "utf8")).toBe(`${lines.join("\n")}\n`)
+  })
+
+  test("Ctrl-C ends it at once, also while nothing comes, and leaves nothing", async () => {
+    const terminal = capturedTerminal()
+    const silence = new Promise<IteratorResult<Uint8Array>>(() => undefined)
+    const openInput = async () => ({
+      bytes: {
+        [Symbol.asyncIterator]: () => ({
+          next: () => {
+            queueMicrotask(terminal.interrupt)
+            return silence
+          },
+        }),
+      },
+      size: undefined,
+    })
+    const { code, error } = await convert(["-", path("b.ndjson"), "--from", "ndjson"], { openInput }, terminal)
+    expect({ code, error }).toEqual({
+      code: exitCodes.interrupted,
+      error: "reel convert: interrupted; nothing was kept\n",
+    })
+    expect(readdirSync(folder)).toEqual([])
+    expect(terminal.listeners()).toBe(0)
+  })
+
+  test("shows on a terminal how far it is", async () => {
+    writeFileSync(path("a.sktrace"), trace)
+    const terminal = capturedTerminal({ error: { isTTY: true, columns: 100 }, environment: { TERM: "xterm" } })
+    const { error } = await convert([path("a.sktrace"), path("b.ndjson")], {}, terminal)
+    expect(error).toMatch(/converting: \d+ events?, .* of .* left/)
+  })
+})

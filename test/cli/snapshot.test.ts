@@ -1,0 +1,279 @@
+/** `reel snapshot` against the embedded API server: what is in the trace, what is said, and what is left behind when it fails. */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { snapshotCommand } from "../../src/cli/snapshot.ts"
+import { takeSnapshot } from "../../src/cli/snapshot-trace.ts"
+import { HttpClient } from "../../src/kube/http/http-client.ts"
+import { type KubernetesObject, kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
+import { compileFilters } from "../../src/trace/filters.ts"
+import { openDecoder } from "../../src/trace/formats/codecs.ts"
+import type { TraceFormatName } from "../../src/trace/formats/names.ts"
+import type { TraceItem } from "../../src/trace/formats/trace-item.ts"
+import { memorySpool } from "../../src/trace/spool.ts"
+import { stablePodSpecHash } from "../../src/trace/stable-pod-spec.ts"
+import type { TrackedKind } from "../../src/tracer/configuration/tracked-kind.ts"
+import { capturedTerminal } from "./captured-terminal.ts"
+
+let folder = ""
+let sandbox: Sandbox
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "reel-snapshot-"))
+  sandbox = await Sandbox.start()
+  writeFileSync(path("kubeconfig"), kubeconfigOf(sandbox.url))
+})
+afterEach(async () => {
+  await sandbox.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const path = (name: string): string => join(folder, name)
+const now = 1_763_700_000_123_456
+
+const everything = compileFilters({ excluded_namespaces: [], excluded_labels: [] })
+const configMaps: TrackedKind = {
+  gvk: { group: "", version: "v1", kind: "ConfigMap" },
+  gvkText: "v1.ConfigMap",
+  podSpecTemplatePaths: [],
+  trackLifecycle: false,
+  skipOwned: false,
+  keepManagedFields: true,
+  detect: "all",
+  ignore: [],
+}
+
+const configured = (...kinds: ReadonlyArray<string>): string => {
+  const file = path("tracer.yml")
+  writeFileSync(file, `trackedObjects:\n${kinds.map((kind) => `  ${kind}: {}\n`).join("")}`)
+  return file
+}
+
+const snapshot = async (
+  kinds: ReadonlyArray<string>,
+  output: string,
+  ...more: ReadonlyArray<string>
+): Promise<{ readonly code: number; readonly error: string }> => {
+  const terminal = capturedTerminal()
+  const argv = ["-c", configured(...kinds), "--kubeconfig", path("kubeconfig"), "-o", path(output), ...more]
+  const code = await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, terminal)
+  return { code, error: terminal.standardError.text() }
+}
+
+const itemsOf = async (output: string, format: TraceFormatName): Promise<ReadonlyArray<TraceItem>> => {
+  const decoder = await openDecoder(format)
+  return [...decoder.push(readFileSync(path(output))), ...decoder.end()]
+}
+
+/** `gvk namespace/name` of every object, in order. */
+const objectsOf = (items: ReadonlyArray<TraceItem>): ReadonlyArray<string> =>
+  items.flatMap((item) =>
+    item.type === "event" && item.event.type === "object"
+      ? [`${item.event.gvk} ${item.event.namespace}/${item.event.name}`]
+      : [],
+  )
+
+const owner = (gvk: string, { metadata }: KubernetesObject) => {
+  const [, apiVersion, kind] = /^(.*)\.([^.]+)$/.exec(gvk) ?? []
+  return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true }]
+}
+
+/** A Deployment with a ReplicaSet and a Pod, a bare Pod, a ConfigMap and a DaemonSet's Pod. */
+const fill = (): void => {
+  const deployment = sandbox.put("apps/v1.Deployment", {
+    metadata: { namespace: "shop", name: "web" },
+    spec: { replicas: 1 },
+  })
+  const replicaSet = sandbox.put("apps/v1.ReplicaSet", {
+    metadata: { namespace: "shop", name: "web-1", ownerReferences: owner("apps/v1.Deployment", deployment) },
+  })
+  sandbox.put("v1.Pod", {
+    metadata: { namespace: "shop", name: "web-1-a", ownerReferences: owner("apps/v1.ReplicaSet", replicaSet) },
+  })
+  sandbox.put("v1.Pod", { metadata: { namespace: "shop", name: "bare", labels: { app: "bare" } } })
+  const daemonSet = sandbox.put("apps/v1.DaemonSet", { metadata: { namespace: "shop", name: "agent" } })
+  sandbox.put("v1.Pod", {
+    metadata: { namespace: "shop", name: "agent-a", ownerReferences: owner("apps/v1.DaemonSet", daemonSet) },
+  })
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "other", name: "settings" } })
+}
+
+describe("reel snapshot", () => {
+  test("writes one batch with every object, in the order in which they can be created", async () => {
+    fill()
+    const kinds = ["v1.Pod", "apps/v1.Deployment", "v1.ConfigMap"]
+    expect(await snapshot(kinds, "now.ndjson")).toMatchObject({ code: exitCodes.ok })
+    const items = await itemsOf("now.ndjson", "ndjson")
+    expect(items[0]).toEqual({
+      type: "header",
+      window: { start: now, end: now + 1_000_000 },
+      cut: 5,
+      kinds,
+      incomplete: [],
+    })
+    expect(items.filter(({ type }) => type === "batch")).toEqual([{ type: "batch", time: now }])
+    expect(objectsOf(items)).toEqual([
+      "v1.ConfigMap other/settings",
+      "apps/v1.Deployment shop/web",
+      "v1.Pod shop/agent-a",
+      "v1.Pod shop/bare",
+      "v1.Pod shop/web-1-a",
+    ])
+    for (const item of items)
+      if (item.type === "event") expect(item).toMatchObject({ isSnapshot: true, event: { time: now } })
+  })
+
+  test("in SimKube's format leaves out what is owned over kinds that were not asked for, and what a DaemonSet owns", async () => {
+    fill()
+    expect(await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.sktrace")).toMatchObject({ code: exitCodes.ok })
+    const items = await itemsOf("now.sktrace", "simkube")
+    expect(objectsOf(items)).toEqual(["apps/v1.Deployment shop/web", "v1.Pod shop/bare"])
+    expect(items.flatMap((item) => (item.type === "index" ? [item.name] : []))).toEqual(["shop/web", "shop/bare"])
+    expect(await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.sktrace", "-f", "--owned", "include")).toMatchObject({
+      code: 0,
+    })
+    expect(objectsOf(await itemsOf("now.sktrace", "simkube"))).toContain("v1.Pod shop/web-1-a")
+  })
+
+  test("tells SimKube of the pods that run, by the owner that tracks them, also where pods are not part of the trace", async () => {
+    const running = (
+      spec: { readonly containers: ReadonlyArray<object>; readonly priority?: number },
+      ownerReferences: ReturnType<typeof owner> = [],
+    ): KubernetesObject => ({
+      metadata: { namespace: "shop", name: `p${ownerReferences.length}-${String(spec.priority)}`, ownerReferences },
+      spec,
+      status: { containerStatuses: [{ state: { running: { startedAt: "2025-01-01T00:00:00Z" } } }] },
+    })
+    const deployment = sandbox.put("apps/v1.Deployment", { metadata: { namespace: "shop", name: "web" }, spec: {} })
+    const replicaSet = sandbox.put("apps/v1.ReplicaSet", {
+      metadata: { namespace: "shop", name: "web-1", ownerReferences: owner("apps/v1.Deployment", deployment) },
+    })
+    const below = owner("apps/v1.ReplicaSet", replicaSet)
+    for (const priority of [1, 2]) sandbox.put("v1.Pod", running({ containers: [], priority }, below))
+    sandbox.put("v1.Pod", { ...running({ containers: [{}] }, below), status: { phase: "Pending" } })
+    sandbox.put("v1.Pod", running({ containers: [] }))
+    writeFileSync(path("tracer.yml"), "trackedObjects:\n  apps/v1.Deployment: {trackLifecycle: true}\n")
+    const argv = ["-c", path("tracer.yml"), "--kubeconfig", path("kubeconfig"), "-o", path("now.sktrace")]
+    expect(await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, capturedTerminal())).toBe(
+      0,
+    )
+    const items = await itemsOf("now.sktrace", "simkube")
+    const life = { state: "running", start: Math.floor(now / 1_000_000) }
+    expect(items.filter(({ type }) => type === "lifecycles")).toEqual([
+      {
+        type: "lifecycles",
+        gvk: "apps/v1.Deployment",
+        owner: "shop/web",
+        pods: new Map([1, 2].map((priority) => [stablePodSpecHash({ containers: [], priority }), [life]])),
+      },
+    ])
+  })
+
+  test("lists what has many pages, also when a continue token expires half-way", async () => {
+    for (let number = 0; number < 1200; number++)
+      sandbox.put("v1.ConfigMap", { metadata: { namespace: "a", name: `c${String(number).padStart(4, "0")}` } })
+    expect(await snapshot(["v1.ConfigMap"], "all.ndjson")).toMatchObject({ code: exitCodes.ok })
+    expect(objectsOf(await itemsOf("all.ndjson", "ndjson"))).toHaveLength(1200)
+    const order = { kinds: [configMaps], filters: everything, excludeOwned: false, excludeDaemonSetOwned: false }
+    const client = new HttpClient({ server: sandbox.url, headers: [] }, { userAgent: "test" })
+    using spool = memorySpool()
+    const taken = await takeSnapshot(order, {
+      client,
+      signal: new AbortController().signal,
+      sleep: async () => undefined,
+      spool,
+      now: () => now,
+      onProgress: (objects) => {
+        if (objects === 700) sandbox.faults.respond("configmaps", 410, { times: 1, verb: "list" })
+      },
+    })
+    client.close()
+    const items: TraceItem[] = []
+    for await (const item of taken.items()) items.push(item)
+    expect(taken.missing).toEqual([])
+    expect(new Set(objectsOf(items)).size).toBe(1200)
+    expect(objectsOf(items)).toHaveLength(1200)
+    expect(sandbox.requests.count({ resource: "configmaps", verb: "list" })).toBeGreaterThan(5)
+  })
+
+  test("asks again where the server is busy for a moment", async () => {
+    fill()
+    sandbox.faults.respond("pods", 429, { times: 2, verb: "list" })
+    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.ok })
+    expect(objectsOf(await itemsOf("now.ndjson", "ndjson"))).toHaveLength(3)
+  })
+
+  test("filters by namespace and label", async () => {
+    fill()
+    const more = ["--exclude-namespace", "other", "--exclude-label", "app=bare"]
+    await snapshot(["v1.Pod", "v1.ConfigMap"], "now.ndjson", ...more)
+    expect(objectsOf(await itemsOf("now.ndjson", "ndjson"))).toEqual(["v1.Pod shop/agent-a", "v1.Pod shop/web-1-a"])
+    await snapshot(["v1.Pod", "v1.ConfigMap"], "now.ndjson", "-f", "-n", "other")
+    expect(objectsOf(await itemsOf("now.ndjson", "ndjson"))).toEqual(["v1.ConfigMap other/settings"])
+  })
+
+  test("writes kwok's recordings too, compressed if the name says so", async () => {
+    fill()
+    expect(await snapshot(["apps/v1.Deployment"], "now.yaml")).toMatchObject({ code: exitCodes.ok })
+    expect(readFileSync(path("now.yaml"), "utf8")).toContain("kind: Deployment\nmetadata:\n")
+    expect(await snapshot(["apps/v1.Deployment"], "now.ndjson.zst")).toMatchObject({ code: exitCodes.ok })
+    expect(readFileSync(path("now.ndjson.zst")).subarray(0, 4).toString("hex")).toBe("28b52ffd")
+  })
+
+  test("names a kind that cannot be listed, and ends with 3", async () => {
+    fill()
+    expect(await snapshot(["v1.Pod", "example.com/v1.Cactus"], "now.ndjson")).toEqual({
+      code: exitCodes.incomplete,
+      error: [
+        `${path("now.ndjson")}: 3 objects, 1.8 kB`,
+        "reel snapshot: the trace is incomplete: example.com/v1.Cactus could not be listed: example.com/v1 does not exist on this server",
+        "",
+      ].join("\n"),
+    })
+    const [header] = await itemsOf("now.ndjson", "ndjson")
+    expect(header).toMatchObject({ incomplete: [{ gvk: "example.com/v1.Cactus", state: "waiting" }] })
+  })
+
+  test("without any kind that can be listed leaves nothing", async () => {
+    sandbox.faults.respond("pods", 403)
+    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.notPermitted })
+    expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
+  })
+
+  test("a server that is not there is a failure that leaves nothing", async () => {
+    writeFileSync(path("kubeconfig"), kubeconfigOf("http://127.0.0.1:1"))
+    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.failed })
+    expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
+  })
+
+  test("a file that is there stays without --force; a kubeconfig that is not is named", async () => {
+    writeFileSync(path("now.ndjson"), "mine")
+    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.usage })
+    expect(readFileSync(path("now.ndjson"), "utf8")).toBe("mine")
+    const { code, error } = await snapshot(["v1.Pod"], "b.ndjson", "--kubeconfig", path("none"))
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain(path("none"))
+  })
+
+  test.each([
+    [["-c", "a.yml"], "--output FILE is missing: it must be given; - is standard output"],
+    [["-o", "a.ndjson"], "--config FILE is missing: it must be given"],
+    [
+      ["-c", "a.yml", "-o", "s3://bucket/key"],
+      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+    ],
+  ])("%j is a usage error", async (argv, problem) => {
+    const terminal = capturedTerminal()
+    expect(await snapshotCommand().run(argv, terminal)).toBe(exitCodes.usage)
+    expect(terminal.standardError.text()).toBe(`reel snapshot: ${problem}\nTry "reel snapshot --help".\n`)
+  })
+
+  test("a configuration that is wrong is a usage error", async () => {
+    writeFileSync(path("bad.yml"), "trackedObjects: []\n")
+    const terminal = capturedTerminal()
+    expect(await snapshotCommand().run(["-c", path("bad.yml"), "-o", path("a.ndjson")], terminal)).toBe(exitCodes.usage)
+    expect(terminal.standardError.text()).toContain("bad.yml")
+  })
+})

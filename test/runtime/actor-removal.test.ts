@@ -1,0 +1,145 @@
+/** One actor is taken out of a system: in order, with its links, and without a word to the others. */
+import * as Effect from "effect/Effect"
+import { expect, test } from "vitest"
+import type { Outbox } from "../../src/runtime/outbox.ts"
+import { LocalActors, type LocalBody, simple } from "./local-actors.ts"
+import { turn, until } from "./until.ts"
+
+/** Sends numbered frames and remembers its outbox in `outboxes`. */
+const sending = (frames: ReadonlyArray<number>, outboxes: Array<Outbox> = []): LocalBody =>
+  simple((context) => {
+    const outbox = context.outbox("numbers")
+    outboxes.push(outbox)
+    for (const number of frames) outbox.send(Buffer.from([number]))
+  })
+
+/** Writes down `sender: number` of what it takes; acknowledges while `acknowledges` says so. */
+const taking = (taken: Array<string>, acknowledges = () => true): LocalBody =>
+  simple((context) => {
+    const inbox = context.inbox("numbers", {
+      attached: () => undefined,
+      frame(sender, { incarnation, number, payload }) {
+        taken.push(`${sender}: ${payload[0]}`)
+        if (acknowledges()) inbox.acknowledge(sender, incarnation, number)
+      },
+    })
+  })
+
+test("what it has sent is acknowledged before it ends, and its status is gone", async () => {
+  const actors = new LocalActors()
+  const taken: Array<string> = []
+  const sink = actors.spawn("sink", taking(taken))
+  const source = actors.spawn("source", sending([1, 2, 3]))
+  actors.system.link("numbers", source, sink)
+  await Effect.runPromise(source.running())
+  expect(await actors.system.remove("source")).toBe(true)
+  expect(taken).toEqual(["source: 1", "source: 2", "source: 3"])
+  expect(source.state).toBe("stopped")
+  expect((await actors.system.status()).map(({ name }) => name)).toEqual(["sink"])
+  expect(sink.state).toBe("running")
+})
+
+test("its name is free afterwards, for one that is linked anew", async () => {
+  const actors = new LocalActors()
+  const taken: Array<string> = []
+  const sink = actors.spawn("sink", taking(taken))
+  const first = actors.spawn("source", sending([1]))
+  actors.system.link("numbers", first, sink)
+  await Effect.runPromise(first.running())
+  await actors.system.remove("source")
+  let lives = 1
+  const second = actors.spawn("source", sending([2]), { incarnation: () => ++lives })
+  await Effect.runPromise(second.running())
+  await turn()
+  expect(taken).toEqual(["source: 1"])
+  actors.system.link("numbers", second, sink)
+  await until(() => taken.length === 2)
+  expect(taken).toEqual(["source: 1", "source: 2"])
+  expect(actors.count("sink", "starting")).toBe(1)
+})
+
+test("a receiver that starts again meanwhile still gets what was not acknowledged", async () => {
+  const actors = new LocalActors()
+  const taken: Array<string> = []
+  const sink = actors.spawn(
+    "sink",
+    taking(taken, () => sink.restarts > 0),
+  )
+  const source = actors.spawn("source", sending([1]))
+  actors.system.link("numbers", source, sink)
+  await until(() => taken.length === 1)
+  const removed = actors.system.remove("source")
+  await sink.kill()
+  actors.clock.advance(150)
+  expect(await removed).toBe(true)
+  expect(taken).toEqual(["source: 1", "source: 1"])
+})
+
+test("one whose frames nobody takes is ended after the time for draining, and says so", async () => {
+  const actors = new LocalActors(1000)
+  const source = actors.spawn("source", sending([1]))
+  await Effect.runPromise(source.running())
+  const removed = actors.system.remove("source")
+  await until(() => actors.clock.pending >= 2)
+  actors.clock.advance(1000)
+  expect(await removed).toBe(false)
+  expect(source.state).toBe("stopped")
+})
+
+test("answers that it never took do not hold up the end of who answered", async () => {
+  const actors = new LocalActors()
+  const answering = actors.spawn("answering", sending([1]))
+  const asking = actors.spawn(
+    "asking",
+    taking([], () => false),
+  )
+  actors.system.link("numbers", answering, asking, "upstream")
+  await Promise.all([answering, asking].map((actor) => Effect.runPromise(actor.running())))
+  await actors.system.remove("asking")
+  expect(await actors.system.stop()).toEqual([])
+})
+
+test("the links of the others stand, and one that starts is linked to what is left", async () => {
+  const actors = new LocalActors()
+  const taken: Array<string> = []
+  const outboxes: Array<Outbox> = []
+  const sink = actors.spawn("sink", taking(taken))
+  const stays = actors.spawn("stays", sending([1], outboxes))
+  const goes = actors.spawn("goes", sending([2]))
+  actors.system.link("numbers", stays, sink)
+  actors.system.link("numbers", goes, sink)
+  await until(() => taken.length === 2)
+  await actors.system.remove("goes")
+  outboxes[0]?.send(Buffer.from([3]))
+  await until(() => taken.length === 3)
+  await sink.kill()
+  actors.clock.advance(150)
+  await Effect.runPromise(sink.running())
+  outboxes[0]?.send(Buffer.from([4]))
+  await until(() => taken.at(-1) === "stays: 4")
+  expect(stays.restarts).toBe(0)
+})
+
+test("one that waits to be started again is not, and one that is unknown is refused", async () => {
+  const actors = new LocalActors()
+  const source = actors.spawn("source", sending([]))
+  await Effect.runPromise(source.running())
+  await source.kill()
+  expect(source.state).toBe("backing-off")
+  expect(await actors.system.remove("source")).toBe(true)
+  actors.clock.advance(60_000)
+  await turn()
+  expect(actors.count("source", "starting")).toBe(1)
+  await expect(actors.system.remove("source")).rejects.toThrow("no actor is named source")
+})
+
+test("asked for twice at once it happens once, and the next of that name stays", async () => {
+  const actors = new LocalActors()
+  const source = actors.spawn("source", sending([]))
+  await Effect.runPromise(source.running())
+  const both = Promise.all([actors.system.remove("source"), actors.system.remove("source")])
+  expect(await both).toEqual([true, true])
+  const next = actors.spawn("source", sending([]))
+  await Effect.runPromise(next.running())
+  expect((await actors.system.status()).map(({ name, state }) => `${name} ${state}`)).toEqual(["source running"])
+})
