@@ -22,7 +22,12 @@ test("answers arrive as they were sent", () => {
   const answer = fc.tuple(question, fc.uint8Array({ maxLength: 300 }), fc.boolean(), fc.boolean())
   fc.assert(
     fc.property(fc.array(answer), (given) => {
-      const answers = given.map(([asked, ownerReferences, found, recorded]) => ({ ...asked, ownerReferences, found, recorded }))
+      const answers = given.map(([asked, ownerReferences, found, recorded]) => ({
+        ...asked,
+        ownerReferences,
+        found,
+        recorded,
+      }))
       const read = decodeOwnerAnswers(encodeOwnerAnswers(answers))
       expect(read.map((one) => ({ ...one, ownerReferences: Uint8Array.from(one.ownerReferences) }))).toEqual(answers)
     }),

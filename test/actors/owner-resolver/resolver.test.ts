@@ -182,7 +182,10 @@ describe("the owner-resolver", () => {
 
   test("goes round no circle of owners", async () => {
     const { resolver, asked } = bench({
-      server: { a: found(referencing(reference("ReplicaSet", "b"))), b: found(referencing(reference("ReplicaSet", "a"))) },
+      server: {
+        a: found(referencing(reference("ReplicaSet", "b"))),
+        b: found(referencing(reference("ReplicaSet", "a"))),
+      },
     })
     resolver.consider(questionOf("a"))
     await settled()
