@@ -194,10 +194,17 @@ export class RecorderProcess extends ReelProcess {
     return fetch(url, { method: "POST", body: text, ...(signal !== undefined && { signal }) })
   }
 
-  /** Everything recorded. */
+  /** Everything recorded, once no kind is in its first list: before that the answer is 503. */
   async exported(): Promise<ReadonlyArray<ExportedLine>> {
-    const answer = await this.post(everything("ndjson"))
-    const text = await answer.text()
+    let answer = await this.post(everything("ndjson"))
+    let text = await answer.text()
+    const isListing = (): boolean => answer.status === 503 && text.includes("listed for the first time")
+    await this.until(async () => {
+      if (!isListing()) return true
+      answer = await this.post(everything("ndjson"))
+      text = await answer.text()
+      return !isListing()
+    }, "the end of the first lists")
     if (answer.status !== 200) throw new Error(`the export failed with ${answer.status}: ${text}`)
     return text
       .split("\n")
