@@ -10,7 +10,7 @@ const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const killsEach = 20
 
 test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
   const recorded = await RecordedSandbox.start({
@@ -61,7 +61,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
 })
 
 test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),

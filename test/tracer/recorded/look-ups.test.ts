@@ -24,7 +24,7 @@ const settings = "{trackLifecycle: true, detect: all}"
 test.each([
   ["are recorded too", { [deployment]: settings, [pod]: "{}" }],
   ["are followed alone", { [deployment]: settings }],
-])(`${questions} owners are unknown and pods %s`, { timeout: 90_000 }, async (_, kinds) => {
+])(`${questions} owners are unknown and pods %s`, { timeout: 180_000 }, async (_, kinds) => {
   const recorder = await OwnerRecorder.start(kinds)
   const { sandbox } = recorder
   const change = (index: number, round: number): StoredObject =>

@@ -64,7 +64,7 @@ const compared = (recorded: RecordedSandbox, workload: PodWorkload, fromSeconds:
 test.each(streams)(
   `killed ${killsEach} times at 2,000 events/s, the watcher of %s and the store lose and repeat no life (seed ${seed})`,
   {
-    timeout: 90_000,
+    timeout: 180_000,
   },
   async (stream, kinds) => {
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
@@ -124,7 +124,7 @@ test.each(streams)(
 test.each(streams)(
   `with a history of 50 events, what %s misses lies in gaps, and pods that exist are right (seed ${seed})`,
   {
-    timeout: 90_000,
+    timeout: 180_000,
   },
   async (stream, kinds) => {
     const recorded = await RecordedSandbox.start({ kinds, sandbox: { historyLimit: 50 } })

@@ -16,7 +16,7 @@ const kills = 10
 const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
 test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-sigkill-"))
   const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
