@@ -24,7 +24,7 @@ export interface RunningSubject extends AsyncDisposable {
   readonly skipsHeartbeats: boolean
   /** All its processes, for those that have more than one. */
   processes?(): ReadonlyArray<number>
-  /** Further figures at this moment, by name; only the recorder has any. */
+  /** What it told of how far it is, each time it was asked; only the recorder can be asked. */
   readonly progress?: ReadonlyArray<Progress>
   /** Collects its garbage, in all threads. Nothing that is measured afterwards is comparable, except what is left. */
   collectGarbage?(): Promise<void>
