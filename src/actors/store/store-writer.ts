@@ -8,9 +8,10 @@
 import type { ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { AppendResult, ArchiveWriter, CommitResult } from "../../trace/archive/archive-writer.ts"
+import type { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
 import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
 import type { AnsweredOwner } from "../../trace/archive/unrecorded-owners.ts"
+import type { AppendResult, CommitResult } from "../../trace/archive/writing.ts"
 import { type Gap, MalformedFrameError } from "../../trace/observations.ts"
 import {
   observationsMailbox,

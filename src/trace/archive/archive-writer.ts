@@ -20,65 +20,20 @@ import { BLOCK_BYTES } from "./block.ts"
 import { restoreOpenBlock } from "./block-rows.ts"
 import { BlockSource } from "./block-source.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoint.ts"
-import { type DirectoryLock, type LockHolder, lockDirectory } from "./directory-lock.ts"
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
 import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
 import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
 import { LogSync } from "./log-sync.ts"
 import { Metadata } from "./metadata.ts"
-import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import { OpenBlock } from "./open-block.ts"
 import { type NamedOwner, OwnerSets } from "./owner-sets.ts"
 import { PendingRows } from "./pending-rows.ts"
 import { type LivingPod, PodTable } from "./pod-table.ts"
-import { type FsyncMode, lastSequenceOf, openForWriting } from "./schema.ts"
-import { type Acknowledgement, SenderLedger } from "./sender-ledger.ts"
+import { lastSequenceOf, openForWriting } from "./schema.ts"
+import { SenderLedger } from "./sender-ledger.ts"
 import { StateHistory } from "./state-history.ts"
 import { type AnsweredOwner, UnrecordedOwners } from "./unrecorded-owners.ts"
-
-/** How a recording is opened for writing. Every default suits `reel record`. */
-export interface ArchiveWriterOptions {
-  /** Default `interval`: call {@link ArchiveWriter.sync} each second; a power loss costs at most that second. */
-  readonly fsync?: FsyncMode
-  /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
-  readonly maximumBytes?: number
-  /** µs since the Unix epoch. Default: the system's clock. */
-  readonly now?: () => number
-  /** What the lock's side file says. Default: this process. */
-  readonly holder?: LockHolder
-  /** Default: statfs(2). */
-  readonly fileSystemTypeOf?: FileSystemTypeOf
-  /** When blocks are sealed and checkpoints written; smaller ones make small tests meet many of them. */
-  readonly limits?: Partial<ArchiveLimits>
-  /** Kinds all of whose objects are recorded, whose owners need no question therefore. Default: none. */
-  readonly recordedKinds?: ReadonlyArray<string>
-}
-
-/** Sizes that shape a recording; readers need not know them. */
-export interface ArchiveLimits {
-  /** Bytes of objects after which a block is sealed. Default {@link BLOCK_BYTES}. */
-  readonly blockBytes: number
-  /** Blocks holding a kind between two of its checkpoints. Default {@link BLOCKS_PER_CHECKPOINT}. */
-  readonly blocksPerCheckpoint: number
-}
-
-/** What became of a frame. `fenced`: its sender has a successor; it was dropped and will never be acknowledged. */
-export type AppendResult = "appended" | "duplicate" | "fenced"
-
-/** What a commit did. */
-export interface CommitResult {
-  /** Per sender its last durable frame, for every sender heard of since the commit before. */
-  readonly acknowledgements: ReadonlyArray<Acknowledgement>
-  /** Events and gaps made durable. */
-  readonly events: number
-  /** Bytes of the frames made durable, as they arrived. */
-  readonly bytes: number
-  /** Blocks sealed. */
-  readonly blocks: number
-  /** Sequence number of the last durable event. */
-  readonly cut: number
-  /** Owners that objects and pods among it name and that are of no kind recorded whole. */
-  readonly namedOwners: ReadonlyArray<NamedOwner>
-}
+import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing.ts"
 
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
 export class ArchiveWriter {

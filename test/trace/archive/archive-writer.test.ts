@@ -10,8 +10,9 @@ import {
   UncommittedFramesError,
 } from "../../../src/trace/archive/archive-errors.ts"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
-import { ArchiveWriter, type ArchiveWriterOptions } from "../../../src/trace/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/trace/archive/schema.ts"
+import type { ArchiveWriterOptions } from "../../../src/trace/archive/writing.ts"
 import { MalformedFrameError } from "../../../src/trace/observations.ts"
 import { asIfCrashed, encodeFrame, gapAt, plain, type SampleFrame, START, temporaryDirectory } from "./sample-frames.ts"
 

@@ -4,9 +4,10 @@ import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
-import { ArchiveWriter, type ArchiveWriterOptions } from "../../../src/trace/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/trace/archive/schema.ts"
 import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
+import type { ArchiveWriterOptions } from "../../../src/trace/archive/writing.ts"
 import {
   MalformedFrameError,
   type NewObject,
