@@ -9,7 +9,7 @@ import { withinNamespaces } from "../tracer/configuration/tracked-kind.ts"
 import { type CommandSyntax, flag, list, oneOf, optional, required, text } from "./arguments.ts"
 import { type Command, command } from "./command.ts"
 import { exitCodes } from "./exit-codes.ts"
-import { parseExcludedLabel, parseOutput } from "./export-options.ts"
+import { exportOptions, parseOutput } from "./export-options.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot-run.ts"
 import type { Terminal } from "./terminal.ts"
 import { UsageError } from "./usage-error.ts"
@@ -51,12 +51,7 @@ const options = {
     parse: text,
     split: true,
   }),
-  excludeLabel: list({
-    placeholder: "SELECTOR",
-    help: "leave out objects whose labels match, such as app=web,tier in (a,b)",
-    parse: parseExcludedLabel,
-    split: false,
-  }),
+  excludeLabel: exportOptions.excludeLabel,
   owned: optional({
     placeholder: "MODE",
     help: "include or exclude what objects of the trace own; default: exclude in simkube, else include",
