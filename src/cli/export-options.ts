@@ -139,7 +139,7 @@ export const exportOptions = {
   }),
   owned: optional({
     placeholder: "MODE",
-    help: "include or exclude what objects of the trace own (a ReplicaSet of an exported Deployment); default: exclude in simkube, include in ndjson",
+    help: "include or exclude what objects of the trace own (a ReplicaSet of an exported Deployment); default: exclude in simkube and kwok, include in ndjson",
     parse: oneOf("include", "exclude"),
   }),
   daemonsetOwned: optional({

@@ -22,9 +22,9 @@ export const ExportRequest = Schema.Struct({
   export_path: Schema.String,
   filters: Schema.Struct({
     ...GivenFilters.fields,
-    /** Ours: leave out what objects of the trace own, over any number of steps. Default: in SimKube's format, as SimKube does always. */
+    /** Ours: leave out what objects of the trace own, over any number of steps. Default: in formats that are replayed, as SimKube does always. */
     excluded_owned: Schema.optionalKey(Schema.Boolean),
-    /** Ours: leave out what a DaemonSet owns. Default: in SimKube's format, as SimKube does always. */
+    /** Ours: leave out what a DaemonSet owns. Default: in formats that are replayed, as SimKube does always. */
     excluded_daemonset_owned: Schema.optionalKey(Schema.Boolean),
   }),
   /**

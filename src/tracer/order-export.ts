@@ -50,7 +50,7 @@ export const orderExport = (
       untilTime,
       filters: request.filters,
       skipOwned: configuration.kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText),
-      excludeOwned: request.filters.excluded_owned ?? format !== "ndjson",
+      excludeOwned: leavesOwnedOut(request),
       excludeDaemonSetOwned: request.filters.excluded_daemonset_owned ?? format !== "ndjson",
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
@@ -71,10 +71,11 @@ export const orderExport = (
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
 /** Whether who owns whom decides what is in the trace. */
-export const needsOwners = ({ format, filters }: ExportRequest, { kinds }: RecorderConfiguration): boolean => {
-  const isSimkube = format === "simkube"
-  return (filters.excluded_owned ?? isSimkube) || (isSimkube && kinds.some((kind) => kind.trackLifecycle))
-}
+export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
+  leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
+
+/** Unless the request says otherwise: formats that are replayed leave out what the replayed owners make again. */
+const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
 
 /**
  * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
