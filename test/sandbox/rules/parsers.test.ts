@@ -96,12 +96,9 @@ describe("a name", () => {
     )
   })
 
-  test("takes no time out of proportion to its length", () => {
-    const started = process.cpuUsage()
-    subdomainComplaints(`${"a-".repeat(20_000)}_`)
-    const { user, system } = process.cpuUsage(started)
-    expect((user + system) / 1000).toBeLessThan(2000)
-  })
+  test("takes no time out of proportion to its length: a square of it would outlast the test's limit", () => {
+    expect(subdomainComplaints(`${"a-".repeat(1_000_000)}_`)).not.toEqual([])
+  }, 60_000)
 })
 
 describe("a printed value", () => {
