@@ -1,35 +1,45 @@
 /**
- * Builds src/kube/scanner/simd-module.ts from its AssemblyScript sources. After changing one:
+ * Builds the WebAssembly modules of the project from their AssemblyScript sources. After changing one:
  *
  *   npx --package assemblyscript@0.28.20 -- node scripts/simd.ts
  *
- * The result is committed with the hash of its sources, which a test compares: nobody needs the compiler but who changes
- * them. It is no dependency for that reason: it brings 100 MB, and the module is 1 kB.
+ * The results are committed with the hash of their sources, which a test compares: nobody needs the compiler but who changes
+ * them. It is no dependency for that reason: it brings 100 MB, and the modules are a few kB.
  */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
+
+interface SimdModule {
+  /** Where the sources lie; the built module stands beside it, with `-module.ts` behind its name. */
+  readonly sources: string
+  readonly entry: string
+  /** Memory, in pages of 64 KiB, most of which are touched only by objects of many hundred kB (layout.ts). */
+  readonly pages: number
+}
+
+const modules: ReadonlyArray<SimdModule> = [
+  { sources: "src/kube/scanner/simd", entry: "scan.ts", pages: 83 },
+  { sources: "src/trace/simkube-simd", entry: "object.ts", pages: 22 },
+]
 
 const here = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
-const sources = here("src/kube/scanner/simd")
-const directory = mkdtempSync(join(tmpdir(), "kubereel-simd-"))
-try {
-  const binary = join(directory, "module.wasm")
-  // Pages of 64 KiB, most of which are touched only by objects of many hundred kB (simd/layout.ts).
-  const options = "-O3 --noAssert --runtime stub --enable simd --initialMemory 83".split(" ")
-  execFileSync("asc", [join(sources, "scan.ts"), ...options, "--outFile", binary], { stdio: "inherit" })
+const build = ({ sources, entry, pages }: SimdModule, binary: string): void => {
+  const directory = here(sources)
+  const options = `-O3 --noAssert --runtime stub --enable simd --initialMemory ${pages}`.split(" ")
+  execFileSync("asc", [join(directory, entry), ...options, "--outFile", binary], { stdio: "inherit" })
   const lines =
     readFileSync(binary)
       .toString("base64")
       .match(/.{1,100}/g) ?? []
   const hash = createHash("sha256")
-  for (const name of readdirSync(sources).toSorted()) hash.update(readFileSync(join(sources, name)))
+  for (const name of readdirSync(directory).toSorted()) hash.update(readFileSync(join(directory, name)))
   const text = [
-    "/** Built by scripts/simd.ts from the sources in simd/. Not to be edited. */",
+    `/** Built by scripts/simd.ts from the sources in ${basename(sources)}/. Not to be edited. */`,
     "",
     "/** SHA-256 of the sources, one after the other in the order of their names. */",
     "export const simdSource =",
@@ -40,7 +50,12 @@ try {
     lines.map((line) => `  "${line}"`).join(" +\n"),
     "",
   ]
-  writeFileSync(here("src/kube/scanner/simd-module.ts"), text.join("\n"))
+  writeFileSync(here(`${sources}-module.ts`), text.join("\n"))
+}
+
+const workplace = mkdtempSync(join(tmpdir(), "kubereel-simd-"))
+try {
+  for (const module of modules) build(module, join(workplace, "module.wasm"))
 } finally {
-  rmSync(directory, { recursive: true, force: true })
+  rmSync(workplace, { recursive: true, force: true })
 }

@@ -1,17 +1,20 @@
 /**
- * An object as SimKube's tracer keeps it (simkube.md §2.4): what belongs to the recorded cluster only is taken out, and
- * nothing else. Input is never changed; parts that stay are shared with it.
+ * An object as SimKube's format holds it: what belongs to the recorded cluster only is taken out, and nothing else. Input is
+ * never changed; parts that stay are shared with it.
  *
- * | removed or changed                                                         | why                                    |
- * | -------------------------------------------------------------------------- | -------------------------------------- |
- * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none |
- * | every `metadata` field but the eight of {@link KEPT_METADATA}; nulls there | typed metadata, and server-set fields  |
- * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway      |
- * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it    |
- * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster   |
+ * | removed or changed                                                         | why                                        |
+ * | -------------------------------------------------------------------------- | ------------------------------------------ |
+ * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none     |
+ * | `status`                                                                   | the other cluster finds it out             |
+ * | every `metadata` field but the six of {@link KEPT_METADATA}; nulls there   | server-set fields, and finalizers, whose   |
+ * |                                                                            | controllers the other cluster may not have |
+ * | owner references to objects outside the trace, and the `uid` of the others | those objects have other UIDs there        |
+ * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway          |
+ * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it        |
+ * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster       |
  *
- * `status`, owner references, finalizers and the volumes of service-account tokens stay. SimKube also drops unknown
- * fields inside an owner reference; the API server has dropped those already.
+ * SimKube's own tracer (simkube.md §2.4) keeps `status`, finalizers, `selfLink` and all owner references; everything else is
+ * as it writes it. Nulls beyond metadata stay: they count in H.
  */
 
 import { apiVersionOf, parseGvk } from "../kube/gvk.ts"
@@ -34,22 +37,19 @@ export interface SimkubeType {
   readonly kind: string
 }
 
-/** Fields of ObjectMeta (Kubernetes 1.30, the version SimKube is built against) that survive, in alphabetical order. */
-const KEPT_METADATA = [
-  "annotations",
-  "finalizers",
-  "generateName",
-  "labels",
-  "name",
-  "namespace",
-  "ownerReferences",
-  "selfLink",
-] as const
+/** Fields of ObjectMeta that survive, in alphabetical order. */
+const KEPT_METADATA = ["annotations", "generateName", "labels", "name", "namespace", "ownerReferences"] as const
 
 const DROPPED_ANNOTATIONS = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   "deployment.kubernetes.io/revision",
 ])
+
+/** Whether the object that an owner reference names is in the trace. */
+export type IsOwnerInTrace = (reference: JsonObject) => boolean
+
+/** As in a trace that leaves out what its objects own. */
+export const noOwnerInTrace: IsOwnerInTrace = () => false
 
 /** `apps/v1.Deployment` → `apps/v1`, `Deployment`. Look it up once per kind. `undefined` if the text is no GVK. */
 export const simkubeType = (gvk: string): SimkubeType | undefined => {
@@ -57,17 +57,24 @@ export const simkubeType = (gvk: string): SimkubeType | undefined => {
   return parsed === undefined ? undefined : { apiVersion: apiVersionOf(parsed), kind: parsed.kind }
 }
 
-/** The object as SimKube would keep it. Total: parts of an unexpected type are treated as absent or left as they are. */
-export const sanitise = (type: SimkubeType, object: JsonObject): SimkubeObject => {
-  const isPod = type.kind === "Pod" && type.apiVersion === "v1"
+/** The sanitised object. Total: parts of an unexpected type are treated as absent or left as they are. */
+export const sanitise = (
+  type: SimkubeType,
+  object: JsonObject,
+  isOwnerInTrace: IsOwnerInTrace = noOwnerInTrace,
+): SimkubeObject => {
+  const isPod = isPodType(type)
   const rest: Array<readonly [string, JsonValue]> = []
   for (const key of sortedKeys(object)) {
-    if (key === "apiVersion" || key === "kind" || key === "metadata") continue
+    if (key === "apiVersion" || key === "kind" || key === "metadata" || key === "status") continue
     const value = object[key] as JsonValue
     rest.push([key, isPod && key === "spec" && isJsonObject(value) ? without(value, isNodeName) : value])
   }
-  return { ...type, metadata: sanitiseMetadata(object.metadata), rest }
+  return { ...type, metadata: sanitiseMetadata(object.metadata, isOwnerInTrace), rest }
 }
+
+/** Whether objects of the type are Pods, whose spec names a node. */
+export const isPodType = ({ apiVersion, kind }: SimkubeType): boolean => kind === "Pod" && apiVersion === "v1"
 
 /** The `spec` of a sanitised object: what SimKube hashes. `undefined` if there is none. */
 export const specOf = (object: SimkubeObject): JsonValue | undefined => object.rest.find(([key]) => key === "spec")?.[1]
@@ -82,17 +89,29 @@ export const deletionStub = (type: SimkubeType, namespace: string, name: string)
   rest: [],
 })
 
-const sanitiseMetadata = (metadata: JsonValue | undefined): JsonObject => {
+const sanitiseMetadata = (metadata: JsonValue | undefined, isOwnerInTrace: IsOwnerInTrace): JsonObject => {
   const kept: Record<string, JsonValue> = { annotations: {} }
   if (!isJsonObject(metadata)) return kept
   for (const field of KEPT_METADATA) {
     const value = Object.hasOwn(metadata, field) ? metadata[field] : null
     if (value === null || value === undefined) continue
-    kept[field] =
-      field === "annotations" && isJsonObject(value) ? without(value, (key) => DROPPED_ANNOTATIONS.has(key)) : value
+    if (field === "annotations" && isJsonObject(value)) {
+      kept[field] = without(value, (key) => DROPPED_ANNOTATIONS.has(key))
+    } else if (field === "ownerReferences") {
+      const references = ownersInTrace(value, isOwnerInTrace)
+      if (references.length > 0) kept[field] = references
+    } else kept[field] = value
   }
   return kept
 }
+
+const ownersInTrace = (references: JsonValue, isOwnerInTrace: IsOwnerInTrace): ReadonlyArray<JsonValue> =>
+  !Array.isArray(references)
+    ? []
+    : (references as ReadonlyArray<JsonValue>)
+        .filter(isJsonObject)
+        .filter(isOwnerInTrace)
+        .map((reference) => without(reference, (key) => key === "uid"))
 
 const isNodeName = (key: string): boolean => key === "nodeName"
 

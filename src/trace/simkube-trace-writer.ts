@@ -13,7 +13,15 @@ import type { Action } from "./event.ts"
 import type { JsonObject } from "./exact-json.ts"
 import { MessagePackError } from "./message-pack.ts"
 import { encodeMessagePack, MessagePackWriter } from "./message-pack-writer.ts"
-import { deletionStub, type SimkubeObject, type SimkubeType, sanitise, simkubeType } from "./sanitise.ts"
+import {
+  deletionStub,
+  type IsOwnerInTrace,
+  noOwnerInTrace,
+  type SimkubeObject,
+  type SimkubeType,
+  sanitise,
+  simkubeType,
+} from "./sanitise.ts"
 import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
 import { SimkubeEvents } from "./simkube-events.ts"
 import { writeSimkubeFile } from "./simkube-file.ts"
@@ -31,6 +39,8 @@ export interface SimkubeTraceOptions {
    * none; but then a replay stops right after the last change and loses the idle time behind it (W-34).
    */
   readonly endMarkerSeconds?: number
+  /** Which owner references stay in the objects that the writer sanitises. Default: none. */
+  readonly isOwnerInTrace?: (owned: SimkubeObjectName, reference: JsonObject) => boolean
   /** Takes the events until they are counted. Stays the caller's: to be disposed of after the last chunk. */
   readonly spool: Spool
 }
@@ -61,6 +71,7 @@ export class SimkubeTraceWriter {
   readonly #index = new Map<string, Map<string, bigint>>()
   readonly #leftOut = new Map<string, number>()
   readonly #endMarkerSeconds: number | undefined
+  readonly #isOwnerInTrace: SimkubeTraceOptions["isOwnerInTrace"]
   /** The object being encoded: nothing reaches an event before it is whole. */
   readonly #object = new MessagePackWriter()
   #isHeadOpen = true
@@ -73,6 +84,7 @@ export class SimkubeTraceWriter {
       if (type !== undefined) this.#types.set(gvk, type)
     }
     this.#endMarkerSeconds = options.endMarkerSeconds
+    this.#isOwnerInTrace = options.isOwnerInTrace
     this.#seconds = options.startSeconds
     this.#events = new SimkubeEvents(options.spool)
     this.#events.begin(options.startSeconds)
@@ -109,7 +121,7 @@ export class SimkubeTraceWriter {
   addSnapshot(object: SimkubeSnapshotObject): void {
     this.#expectHead()
     const type = this.admit(object.gvk)
-    if (type !== undefined) this.addEncodedSnapshot(object, this.#encode(object, sanitise(type, object.object)))
+    if (type !== undefined) this.addEncodedSnapshot(object, this.#encode(object, this.#sanitise(type, object)))
   }
 
   /** {@link addSnapshot} of an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
@@ -128,7 +140,7 @@ export class SimkubeTraceWriter {
     const type = this.admit(change.gvk)
     if (type === undefined) return
     if (change.action === "applied") {
-      this.addEncoded(change, change.time, this.#encode(change, sanitise(type, change.object)))
+      this.addEncoded(change, change.time, this.#encode(change, this.#sanitise(type, change)))
     } else {
       const { bytes } = this.#encode(change, deletionStub(type, change.namespace, change.name))
       this.#enter(change.time, false)
@@ -176,6 +188,12 @@ export class SimkubeTraceWriter {
   #remember(name: SimkubeObjectName, hash: bigint): void {
     const names = this.#index.get(name.gvk) ?? new Map<string, bigint>()
     this.#index.set(name.gvk, names.set(namespacedName(name.namespace, name.name), hash))
+  }
+
+  #sanitise(type: SimkubeType, source: SimkubeSnapshotObject): SimkubeObject {
+    const rule = this.#isOwnerInTrace
+    const isOwnerInTrace: IsOwnerInTrace = rule === undefined ? noOwnerInTrace : (reference) => rule(source, reference)
+    return sanitise(type, source.object, isOwnerInTrace)
   }
 
   /** The encoded object, valid until the next one. */

@@ -43,14 +43,23 @@ describe("sanitising for SimKube", () => {
         ["aaa", 1],
         ["data", null],
         ["spec", { nodeName: "n", x: 1 }],
-        ["status", { replicas: 1 }],
       ],
     })
     expect(formatExactJson(metadata)).toBe(
-      '{"annotations":{"kept":"yes","__proto__":"kept too"},"finalizers":["f"],"generateName":"web-",' +
-        '"labels":{"app":"web"},"name":"web","namespace":"a",' +
-        '"ownerReferences":[{"uid":"o","kind":"ReplicaSet"}],"selfLink":"/x"}',
+      '{"annotations":{"kept":"yes","__proto__":"kept too"},"generateName":"web-",' +
+        '"labels":{"app":"web"},"name":"web","namespace":"a"}',
     )
+  })
+
+  test("keeps references to owners in the trace, without the UID that they do not have elsewhere", () => {
+    const references = [{ uid: "in", kind: "ReplicaSet", name: "a" }, { uid: "out" }, "no reference"]
+    const owned = { metadata: { ownerReferences: references } }
+    expect(sanitise(pod, owned, ({ uid }) => uid === "in").metadata).toEqual({
+      annotations: {},
+      ownerReferences: [{ kind: "ReplicaSet", name: "a" }],
+    })
+    expect(sanitise(pod, owned).metadata).toEqual({ annotations: {} })
+    expect(sanitise(pod, { metadata: { ownerReferences: "odd" } }, () => true).metadata).toEqual({ annotations: {} })
   })
 
   test("removes nodeName from the spec of a v1.Pod only", () => {

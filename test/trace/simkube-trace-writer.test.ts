@@ -69,7 +69,12 @@ describe("writing a SimKube trace", () => {
   test.each<RecordingName>(["recording", "recording-2"])(
     "the watch lines of %s give the events, objects and index entries that SimKube 2.7 recorded of them",
     (recording) => {
-      const golden = [...readSimkubeTrace([goldenTrace(recording)])]
+      // SimKube keeps `status`; nothing else of what is taken out stands in these recordings.
+      const golden = [...readSimkubeTrace([goldenTrace(recording)])].map((item) => {
+        if (item.type !== "applied") return item
+        const { status: _, ...object } = item.object
+        return { ...item, object }
+      })
       const config = golden.find((item) => item.type === "config")
       const head = golden.find((item) => item.type === "event")
       if (config === undefined || head === undefined) throw new Error("the golden trace has no config or no event")

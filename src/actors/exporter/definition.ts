@@ -52,6 +52,12 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
  */
 export const exportWindowBytes = 1024 * 1024
 
+/**
+ * Priority of the threads that export, as `nice` counts: whatever records goes first. An export takes no longer while there is
+ * a core for it; where there is not, it gets a tenth of one.
+ */
+export const exportNice = 10
+
 /** Exports under way at once. Each has a database connection with its caches and, in SimKube's format, a spool file. */
 export const maximumExports = 8
 

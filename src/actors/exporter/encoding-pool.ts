@@ -3,8 +3,8 @@
  *
  * They exist while somebody has a lease and for {@link idleMs} longer, so that a recorder nobody exports from pays nothing:
  * not even piscina is loaded before the first lease. At most one batch more than there are threads is on its way,
- * counting all exports; whoever finds no room encodes the batch itself. So the exporter's thread works too: its
- * own share of an export, reading and writing, is a seventh, and it would wait for one thread most of the time.
+ * counting all exports; whoever finds no room encodes the batch itself. So the exporter's thread works too, whose own share of
+ * an export, reading and writing, is most of it.
  *
  * A pool that cannot start, or a thread that ends with a batch, fails the exports that use it with the reason; the next
  * lease starts anew.
@@ -152,5 +152,6 @@ const nothing: SimkubeBatch = {
   types: [],
   typeOf: new Uint16Array(0),
   lengths: new Uint32Array(0),
+  keptOwners: new Map(),
   objects: new Uint8Array(0),
 }

@@ -16,9 +16,9 @@ import { compressPieces } from "./compress-pieces.ts"
 import type { ExportJob } from "./definition.ts"
 import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
-import { encodeSimkube } from "./encode-simkube.ts"
+import { defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
-import { type ExportWindow, type OwnerRule, type OwnerRules, readWindow } from "./export-window.ts"
+import { type ExportWindow, type OwnerRule, type OwnerRules, ownerReferencesOf, readWindow } from "./export-window.ts"
 import { ExportedOwners } from "./exported-owners.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
@@ -60,7 +60,7 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
     const window = readWindow(reader, job, kinds, filters, owners.rules)
     const encode = {
       ndjson: () => encodeNdjson(headerOf(job, kinds), window),
-      simkube: () => spooledSimkube(reader, window, owners.ownership, job, tracked, directory, encoding),
+      simkube: () => spooledSimkube(reader, window, owners, job, tracked, directory, encoding),
       kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder()),
     }
     const encoded = closing(encode[job.format](), closeReader)
@@ -98,7 +98,7 @@ const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
 async function* spooledSimkube(
   reader: ArchiveReader,
   window: ExportWindow,
-  ownership: Ownership,
+  { ownership, keptOwners }: OwnersInExport,
   job: ExportJob,
   trackedObjects: TrackedObjects,
   directory: string,
@@ -119,7 +119,7 @@ async function* spooledSimkube(
     ownership,
     isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
   })
-  yield* encodeSimkube(window, writer, lifecycles, encoding)
+  yield* encodeSimkube(window, writer, lifecycles, encoding, defaultLimits, keptOwners)
 }
 
 /** Where the quiet at the window's end ends: nobody knows what comes after the recording (W-34). µs since the Unix epoch. */
@@ -131,12 +131,18 @@ const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): 
 }
 
 /** The rules about owners of one export. One walk of the graph serves objects and lifecycles. */
+interface OwnersInExport {
+  readonly ownership: Ownership
+  readonly rules: OwnerRules
+  readonly keptOwners: KeptOwners
+}
+
 const ownersInExport = (
   reader: ArchiveReader,
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   filters: CompiledFilters,
-): { readonly ownership: Ownership; readonly rules: OwnerRules } => {
+): OwnersInExport => {
   const skipOwned = new Set(job.skipOwned)
   const isLeftOutAnyway: OwnerRule = (gvk, references) =>
     (skipOwned.has(gvk) && references.length > 0) ||
@@ -155,7 +161,11 @@ const ownersInExport = (
     isLeftOutAnyway(gvk, references) ||
     (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner)))
   const areAsked = skipOwned.size > 0 || job.excludeDaemonSetOwned || job.excludeOwned
-  return { ownership, rules: { areAsked, isLeftOut } }
+  const keptOwners: KeptOwners = job.excludeOwned
+    ? // What has an owner in the trace is left out.
+      () => []
+    : ({ object }) => ownerReferencesOf(object).flatMap((owner) => (exported.has(owner) ? [owner.uid] : []))
+  return { ownership, rules: { areAsked, isLeftOut }, keptOwners }
 }
 
 /** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */

@@ -129,7 +129,7 @@ const openFiles = (): number =>
     return existsSync(link) && readlinkSync(link).startsWith(directory)
   }).length
 
-describe("the exporter", () => {
+describe("the exporter", { timeout: 60_000 }, () => {
   test.each([
     ["simkube", {}],
     [
