@@ -22,6 +22,7 @@ import {
   exportWindowBytes,
   maximumExports,
 } from "./definition.ts"
+import { type BatchLimits, defaultLimits } from "./encode-simkube.ts"
 import { EncodingPool } from "./encoding-pool.ts"
 import { type OpenExport, openExport } from "./open-export.ts"
 
@@ -34,9 +35,9 @@ const pieceBytes = 64 * 1024
  */
 const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
 
-/** `encoder` is the module that the pool's threads run. */
+/** `encoder` is the module that the pool's threads run; `limits` say from which size of an export on they do. */
 export const exporterBody =
-  (encoder: URL): ActorBody<ExporterConfig, ExporterControl, never> =>
+  (encoder: URL, limits: BatchLimits = defaultLimits): ActorBody<ExporterConfig, ExporterControl, never> =>
   (context) =>
     Effect.gen(function* () {
       // Small limits: what waits here is memory that the recorder's budget pays for. The receiver acknowledges at once, so
@@ -45,7 +46,7 @@ export const exporterBody =
       const runner = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock: context.clock })
-          return new ExportRunner(context, outbox, pool)
+          return new ExportRunner(context, outbox, pool, limits)
         }),
         (running) => Effect.promise(() => running.stop()),
       )
@@ -69,13 +70,15 @@ class ExportRunner {
   readonly #directory: string
   readonly #outbox: Outbox
   readonly #pool: EncodingPool
+  readonly #limits: BatchLimits
   readonly #running = new Map<number, RunningExport>()
   #scheduled = false
 
-  constructor(context: ActorContext<ExporterConfig, never>, outbox: Outbox, pool: EncodingPool) {
+  constructor(context: ActorContext<ExporterConfig, never>, outbox: Outbox, pool: EncodingPool, limits: BatchLimits) {
     this.#directory = context.config.directory
     this.#outbox = outbox
     this.#pool = pool
+    this.#limits = limits
     outbox.onWritable(() => this.#schedule())
   }
 
@@ -84,7 +87,7 @@ class ExportRunner {
       const message = `${maximumExports} exports are under way, which is the most; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
-    const opened = openExport(this.#directory, job, this.#pool)
+    const opened = openExport(this.#directory, job, this.#pool, this.#limits)
     this.#running.set(job.export, { opened, credit: exportWindowBytes, isPulling: false })
     this.#schedule()
     return { gaps: opened.gaps, leftOut: opened.leftOut }

@@ -15,6 +15,8 @@ export const ExportJob = Schema.Struct({
   format: Schema.Literals(["simkube", "ndjson", "kwok"]),
   /** Of the whole trace. Default: none. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
+  /** `replay`: objects as another cluster may be given them, which the formats that are replayed hold anyway. Default: `none`. */
+  sanitise: Schema.optionalKey(Schema.Literals(["none", "replay"])),
   /** Sequence number up to which the recording counts; from the store. */
   cut: Schema.Number,
   /** Inclusive. */

@@ -6,8 +6,9 @@
  */
 import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
+import type { IsInTrace } from "../../trace/formats/replay-object.ts"
 import { kwokEncoder } from "../../trace/kwok/kwok-encoder.ts"
-import type { OwnerReference } from "../../trace/owner-references.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/owner-references.ts"
 import { Ownership, ownerKey } from "../../trace/ownership.ts"
 import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
 import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
@@ -16,10 +17,11 @@ import { compressPieces } from "./compress-pieces.ts"
 import type { ExportJob } from "./definition.ts"
 import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
-import { defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
+import { type BatchLimits, defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
 import { type ExportWindow, type OwnerRule, type OwnerRules, ownerReferencesOf, readWindow } from "./export-window.ts"
 import { ExportedOwners } from "./exported-owners.ts"
+import { replayedWindow } from "./replayed-window.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
@@ -37,7 +39,12 @@ export interface OpenExport {
  * @param encoding helps with large exports in SimKube's format. Default: nobody does; the pieces are the same.
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
-export const openExport = (directory: string, job: ExportJob, encoding: Encoding = ownThreadOnly): OpenExport => {
+export const openExport = (
+  directory: string,
+  job: ExportJob,
+  encoding: Encoding = ownThreadOnly,
+  limits: BatchLimits = defaultLimits,
+): OpenExport => {
   if (job.untilTime < job.fromTime)
     throw new Error(`the window ends (${job.untilTime} µs) before it starts (${job.fromTime} µs)`)
   const filters = compileFilters(job.filters)
@@ -59,8 +66,11 @@ export const openExport = (directory: string, job: ExportJob, encoding: Encoding
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
     const encode = {
-      ndjson: () => encodeNdjson(headerOf(job, kinds), window),
-      simkube: () => spooledSimkube(reader, window, owners, job, tracked, directory, encoding),
+      ndjson: () =>
+        job.sanitise === "replay"
+          ? encodeNdjson({ ...headerOf(job, kinds), sanitised: "replay" }, replayedWindow(window, owners.isInTrace))
+          : encodeNdjson(headerOf(job, kinds), window),
+      simkube: () => spooledSimkube(reader, window, owners, job, tracked, directory, { encoding, limits }),
       kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder()),
     }
     const encoded = closing(encode[job.format](), closeReader)
@@ -102,7 +112,7 @@ async function* spooledSimkube(
   job: ExportJob,
   trackedObjects: TrackedObjects,
   directory: string,
-  encoding: Encoding,
+  { encoding, limits }: { readonly encoding: Encoding; readonly limits: BatchLimits },
 ): AsyncGenerator<Uint8Array, void> {
   using spool = fileSpool(directory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
@@ -119,7 +129,7 @@ async function* spooledSimkube(
     ownership,
     isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
   })
-  yield* encodeSimkube(window, writer, lifecycles, encoding, defaultLimits, keptOwners)
+  yield* encodeSimkube(window, writer, lifecycles, encoding, limits, keptOwners)
 }
 
 /** Where the quiet at the window's end ends: nobody knows what comes after the recording (W-34). µs since the Unix epoch. */
@@ -134,6 +144,8 @@ const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): 
 interface OwnersInExport {
   readonly ownership: Ownership
   readonly rules: OwnerRules
+  /** By UID: what an owner reference names is in the trace, whenever it came. */
+  readonly isInTrace: IsInTrace
   readonly keptOwners: KeptOwners
 }
 
@@ -165,7 +177,9 @@ const ownersInExport = (
     ? // What has an owner in the trace is left out.
       () => []
     : ({ object }) => ownerReferencesOf(object).flatMap((owner) => (exported.has(owner) ? [owner.uid] : []))
-  return { ownership, rules: { areAsked, isLeftOut }, keptOwners }
+  const isInTrace: IsInTrace = (_gvk, _namespace, _name, reference) =>
+    readOwnerReferences([reference]).some((owner) => exported.has(owner))
+  return { ownership, rules: { areAsked, isLeftOut }, isInTrace, keptOwners }
 }
 
 /** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */

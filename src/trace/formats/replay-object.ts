@@ -8,8 +8,11 @@
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../exact-json.ts"
 
-/** Whether the trace holds an object of that kind and name; the namespace is empty for cluster-scoped ones. */
-export type IsInTrace = (gvk: string, namespace: string, name: string) => boolean
+/**
+ * Whether the trace holds an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the
+ * owner reference that names it, for those who know objects by their UIDs.
+ */
+export type IsInTrace = (gvk: string, namespace: string, name: string, reference: JsonObject) => boolean
 
 const DROPPED_METADATA = new Set([
   "uid",
@@ -72,7 +75,7 @@ const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTr
   if (!isJsonObject(reference)) return false
   const gvk = `${textOf(reference, "apiVersion")}.${textOf(reference, "kind")}`
   const name = textOf(reference, "name")
-  return isInTrace(gvk, namespace, name) || (namespace !== "" && isInTrace(gvk, "", name))
+  return isInTrace(gvk, namespace, name, reference) || (namespace !== "" && isInTrace(gvk, "", name, reference))
 }
 
 const isOwned = (metadata: JsonValue | undefined): boolean => {

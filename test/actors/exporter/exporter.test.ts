@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { exporterBody } from "../../../src/actors/exporter/body.ts"
 import { type ExportJob, exporterDefinition, exportWindowBytes } from "../../../src/actors/exporter/definition.ts"
+import { defaultLimits } from "../../../src/actors/exporter/encode-simkube.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { exporterName } from "../../../src/actors/names.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
@@ -42,6 +43,9 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit
 })
 
 let directory = ""
+
+/** As in a large export: threads help from some MiB on. */
+const limits = { ...defaultLimits, aloneBytes: 20 * 1024 * 1024 }
 
 /** 27 MB: more than an export encodes alone, and more than waits anywhere. */
 beforeAll(() => {
@@ -82,7 +86,7 @@ const start = async () => {
   const exporter = system.spawn({
     definition: exporterDefinition,
     name: exporterName,
-    start: localThread(exporterDefinition, exporterBody(encoder), systemClock),
+    start: localThread(exporterDefinition, exporterBody(encoder, limits), systemClock),
     config: () => ({ directory }),
     incarnation: () => 1,
     restart: defaultRestartPolicy,

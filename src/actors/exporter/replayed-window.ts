@@ -1,0 +1,23 @@
+/** A window whose objects are as another cluster may be given them (replay-object.ts); what says which object it was stays. */
+import type { ObjectEvent } from "../../trace/event.ts"
+import { formatExactJson, isJsonObject, parseExactJson } from "../../trace/exact-json.ts"
+import { type IsInTrace, replayObject } from "../../trace/formats/replay-object.ts"
+import type { ExportWindow } from "./export-window.ts"
+
+/** Throws MalformedJsonError for recorded bytes that are no JSON, and whatever reading the window throws. */
+export const replayedWindow = (window: ExportWindow, isInTrace: IsInTrace): ExportWindow => ({
+  *snapshot() {
+    for (const event of window.snapshot()) yield event === undefined ? event : replayed(event, isInTrace)
+  },
+  *events() {
+    for (const event of window.events()) yield event?.type === "object" ? replayed(event, isInTrace) : event
+  },
+})
+
+const replayed = (event: ObjectEvent, isInTrace: IsInTrace): ObjectEvent => {
+  // A deletion without its last state.
+  if (event.object.length === 0) return event
+  const object = parseExactJson(event.object)
+  if (!isJsonObject(object)) return event
+  return { ...event, object: Buffer.from(formatExactJson(replayObject(event.gvk, object, isInTrace))) }
+}
