@@ -48,8 +48,8 @@ export interface ExportAnswer {
 
 /** Looks a second: 10 kB/s are read as 1,000 bytes at a time. */
 const readsPerSecond = 10
-/** Seconds of the window around now: nothing but the cut ends it. */
-const windowSeconds = 86_400
+/** Seconds that the window ends ahead of now: nothing but the cut ends it, and a recorder's clock may be ahead by as many. */
+const aheadSeconds = 5
 
 const [server = "", format = ""] = process.argv.slice(2)
 if (format !== "simkube" && format !== "ndjson") throw new Error(`no format: ${format}`)
@@ -64,8 +64,9 @@ const sharedMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const ask = async (): Promise<{ readonly response: IncomingMessage; readonly moments: ExportMoments }> => {
   const now = Math.floor(Date.now() / 1000)
   const body = JSON.stringify({
-    start_ts: now - windowSeconds,
-    end_ts: now + windowSeconds,
+    // The beginning of every recording, before which nothing is missing.
+    start_ts: 0,
+    end_ts: now + aheadSeconds,
     export_path: `trace.${traceFormat}`,
     filters: { excluded_namespaces: [], excluded_labels: [] },
     format: traceFormat,

@@ -7,14 +7,22 @@ import { dirname, join } from "node:path"
 const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scripts|\.github)$/
 const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
 
+/** What exports to object stores are written with: imported by names that no bundle shows (src/tracer/targets/optional-package.ts). */
+const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
+
 /**
- * Files below `root` of every package that the scripts import, and of what those depend on. Packages that are optional and
+ * Files below `root` of every package that the scripts import, of the stores' SDKs, and of what those depend on. Packages that are optional and
  * not installed are left out, as are the optional dependencies of others: piscina's changes the priority of threads,
  * which nobody here asks it to.
  */
 export const packageFiles = async (root: string, scripts: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const files: string[] = []
   const folders = new Set<string>()
+  for (const name of sdks) {
+    const folder = await findPackage(root, "", name)
+    if (folder === undefined) throw new Error(`${name} is not installed: run "npm ci"`)
+    folders.add(folder)
+  }
   for (const script of scripts) {
     for (const name of importsOf(await readFile(join(root, script), "utf8"))) {
       const folder = await findPackage(root, "", name)

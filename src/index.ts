@@ -2,11 +2,49 @@
  * kubereel embedded: record a cluster from a program of your own.
  *
  * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecording} is the actors alone, with an
- * endpoint of your own. Sub-paths: `kubereel/runtime` (actors on worker threads), `kubereel/trace` (formats, events, hashes),
- * `kubereel/sandbox` (an embedded API server for tests).
+ * endpoint of your own. Sub-paths: `kubereel/runtime` (actors on worker threads; clocks, restarts and the errors of actors, which
+ * settings and recordings mention, are there), `kubereel/trace` (formats, events, hashes), `kubereel/sandbox` (an embedded API
+ * server for tests).
+ *
+ * What these functions take, give and fail with is named here as well.
  */
 
+/** What `recording.exports` takes and how it refuses; a gap or an event in it is of `kubereel/trace`. */
+export type { ExportJob, ExportRefused } from "./actors/exporter/definition.ts"
+/** What a recording's store answers with, and reports. */
+export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts"
+/** What a kind's watcher reports: its state, gaps, trouble. */
+export type { WatcherReport } from "./actors/watcher/definition.ts"
+/** Why a kubeconfig or a pod's service account leads to no cluster: a union by `_tag`. */
+export { type CredentialsError, isCredentialsError } from "./kube/credentials/errors.ts"
+/** An API server to talk to, which {@link EndpointSource} gives: URL, authority, identity. It holds secrets. */
+export type { ApiEndpoint } from "./kube/endpoint.ts"
+export type { GroupVersionKind } from "./kube/gvk.ts"
 export { defaultWatchPolicy, type WatchPolicy } from "./kube/watch/policy.ts"
+/** What a kind is doing: `listing`, `watching`, … */
+export type { KindState } from "./kube/watch/protocol.ts"
+/** Who may export ({@link RecorderSettings.access}), and why such settings are refused. */
+export { type AccessSettings, AnonymousRefused } from "./tracer/access/open-access.ts"
+/** The file of `auth: "token"` does not serve. */
+export { TokenFileError } from "./tracer/access/token-file.ts"
+/** The configuration file cannot be used; every mistake in it, or why it cannot be read. */
+export {
+  ConfigurationInvalidError,
+  type ConfigurationProblem,
+  ConfigurationUnreadableError,
+} from "./tracer/configuration/problem.ts"
+/** What is recorded: the kinds, each with everything decided. Plain data. */
+export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./tracer/configuration/tracked-kind.ts"
+/** How long and how large exports may be ({@link RecorderSettings.exportLimits}). */
+export { defaultExportLimits, type ExportLimits } from "./tracer/export-limits.ts"
+/** One export of a recording: where its bytes go, and how it is given up. */
+export type { ExportReader, ExportService, RunningExport } from "./tracer/export-service.ts"
+/** The state of each kind, and readiness. */
+export type { KindStatus, KindStatuses } from "./tracer/kind-status.ts"
+/** The address cannot be had. */
+export { ListenError } from "./tracer/listen-error.ts"
+/** Owners that are looked up, asked before an export. */
+export type { OwnerResolution } from "./tracer/owner-resolution.ts"
 export {
   RecorderError,
   type RecorderSettings,
@@ -18,8 +56,19 @@ export {
 } from "./tracer/recorder.ts"
 export {
   type EndpointSource,
+  type Reconfiguration,
   type Recording,
+  type RecordingClose,
+  type RecordingEnd,
+  RecordingGone,
   type RecordingNotice,
   type RecordingOptions,
+  type RemovedKind,
   startRecording,
 } from "./tracer/recording.ts"
+/** The watcher of one recorded kind. */
+export type { RecordedWatcher } from "./tracer/spawn-watchers.ts"
+/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
+export { type AllowedPlace, type AllowListReading, readAllowList } from "./tracer/targets/allow-list.ts"
+/** Actors that run in workers, for {@link RecordingOptions.entry}. */
+export type { WorkerRole } from "./tracer/worker-entries.ts"

@@ -1,4 +1,4 @@
-/** The part of a stored state that tells of pods, `proto/stored-state.proto` fields 16 to 24. */
+/** The part of a stored state that tells of pods, `proto/stored-state.proto` fields 16 to 24 and 27. */
 import type protobuf from "protobufjs/minimal.js"
 import type { LivesResumePoint, StoredPod, StoredPods } from "./stored-state.ts"
 
@@ -14,6 +14,7 @@ export const writePods = (writer: protobuf.Writer, { lives, nextPodNumber, pods 
       ends.setFloat64(index * 8, pod.end ?? Number.NaN, true)
       owned[index] = pod.owned ? 1 : 0
       writer.uint32((20 << 3) | 2).string(pod.uid)
+      writer.uint32((27 << 3) | 2).string(pod.namespace)
     })
     writer.uint32((16 << 3) | 2).bytes(new Uint8Array(numbers.buffer))
     writer.uint32((17 << 3) | 2).bytes(new Uint8Array(starts.buffer))
@@ -33,6 +34,7 @@ export class PodColumns {
   #ends: Uint8Array = new Uint8Array(0)
   #owned: Uint8Array = new Uint8Array(0)
   readonly #uids: Array<string> = []
+  readonly #namespaces: Array<string> = []
   #nextPodNumber = 0
   #livesVersion = ""
   #livesEpoch = 0
@@ -45,6 +47,7 @@ export class PodColumns {
     else if (field === 18) this.#ends = reader.bytes()
     else if (field === 19) this.#owned = reader.bytes()
     else if (field === 20) this.#uids.push(reader.string())
+    else if (field === 27) this.#namespaces.push(reader.string())
     else if (field === 21) this.#nextPodNumber = reader.uint32()
     else if (field === 22) this.#livesVersion = reader.string()
     else if (field === 23) this.#livesEpoch = reader.uint32()
@@ -63,6 +66,7 @@ export class PodColumns {
       return {
         number: numbers.getUint32(index * 4, true),
         uid,
+        namespace: this.#namespaces[index] ?? "",
         start: starts.getFloat64(index * 8, true),
         end: Number.isNaN(end) ? undefined : end,
         owned: this.#owned[index] === 1,

@@ -38,6 +38,7 @@ export interface StoredObject {
 export interface StoredPod {
   readonly number: number
   readonly uid: string
+  readonly namespace: string
   readonly start: number
   /** `undefined` while it runs. */
   readonly end: number | undefined

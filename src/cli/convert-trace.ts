@@ -1,39 +1,31 @@
 /**
  * From one trace into another: read, decompress, decode, encode, compress, publish. As with an export, the output has its
  * name only once it is whole; whatever fails before leaves nothing behind.
+ *
+ * Formats that are replayed depend on what the whole trace holds, so it is read twice for them: a file is opened again, a pipe
+ * is kept in a spool on disk, as it came.
  */
-import { createReadStream } from "node:fs"
-import { stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import * as Schema from "effect/Schema"
 import { openDecoder, openEncoder } from "../trace/formats/codecs.ts"
-import { compressed, continued, DecompressionError, decompressed, takeHead } from "../trace/formats/compression.ts"
+import { compressed, continued, DecompressionError, takeHead } from "../trace/formats/compression.ts"
 import type { Compression } from "../trace/formats/compression-names.ts"
-import { convertTrace } from "../trace/formats/convert.ts"
-import { BadTraceError, type LeftOut, nothingLeftOut, UnwritableTraceError } from "../trace/formats/format.ts"
+import { convertTrace, needsSurvey, surveyTrace } from "../trace/formats/convert.ts"
+import {
+  BadTraceError,
+  type LeftOut,
+  nothingLeftOut,
+  type TraceFacts,
+  UnwritableTraceError,
+} from "../trace/formats/format.ts"
 import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../trace/formats/names.ts"
+import { type ItemFilter, withoutOwned } from "../trace/formats/owned-items.ts"
+import type { TraceSurvey } from "../trace/formats/trace-survey.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../trace/simkube-config.ts"
 import { fileSpool, type Spool, SpoolError } from "../trace/spool.ts"
-import { codeOf, ExportInterrupted, OutputExists, OutputFailed } from "./export-errors.ts"
+import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./convert-input.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "./export-errors.ts"
 import type { OutputSink } from "./output-file.ts"
-
-/** The input cannot be read. */
-export class InputUnreadable extends Schema.TaggedError<InputUnreadable>()("InputUnreadable", {
-  path: Schema.String,
-  /** Code of the operating system: `ENOENT`, `EACCES`, … */
-  code: Schema.String,
-}) {
-  override get message(): string {
-    const why =
-      this.code === "ENOENT"
-        ? "there is no such file"
-        : this.code === "EISDIR"
-          ? "it is a directory"
-          : this.code === "EACCES"
-            ? "you may not read it"
-            : `reading failed (${this.code})`
-    return `cannot read ${this.path}: ${why}`
-  }
-}
 
 /** The input is not a trace that can be read. */
 export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
@@ -67,20 +59,13 @@ export type ConvertError =
 
 const classes = [InputUnreadable, InputBad, NotConvertible, OutputExists, OutputFailed, ExportInterrupted, SpoolError]
 
-/** A trace to read. */
-export interface TraceInput {
-  readonly bytes: AsyncIterable<Uint8Array>
-  /** `undefined` for a pipe. */
-  readonly size: number | undefined
-}
-
 /** How far it is. */
-export interface ConvertProgress {
+export interface ConvertProgress extends ReadProgress {
   events: number
-  /** Of the input, as it stands on disk. */
-  bytesRead: number
   bytesWritten: number
   size: number | undefined
+  /** How often the input is read. */
+  passes: 1 | 2
 }
 
 export interface ConvertOptions {
@@ -91,6 +76,8 @@ export interface ConvertOptions {
   readonly from: TraceFormatName | undefined
   readonly to: TraceFormatName
   readonly compression: Compression
+  /** Leave out what objects of the trace own, over any number of steps. */
+  readonly excludeOwned: boolean
   readonly openSink: () => Promise<OutputSink>
   /** Where what has to wait waits. Default: the temporary directory. */
   readonly openSpool?: () => Spool
@@ -113,9 +100,10 @@ export type ConvertOutcome =
 /** Converts one trace. Rejects only for defects; on every failure the sink has been discarded. */
 export const convertInto = async (options: ConvertOptions): Promise<ConvertOutcome> => {
   let sink: OutputSink | undefined
-  let spool: Spool | undefined
+  const spools: Spool[] = []
   const openSpool = (): Spool => {
-    spool = options.openSpool?.() ?? fileSpool(tmpdir())
+    const spool = options.openSpool?.() ?? fileSpool(tmpdir())
+    spools.push(spool)
     return spool
   }
   try {
@@ -130,7 +118,7 @@ export const convertInto = async (options: ConvertOptions): Promise<ConvertOutco
     if (error === undefined) throw cause
     return { _tag: "Failed", error }
   } finally {
-    spool?.[Symbol.dispose]()
+    for (const spool of spools) spool[Symbol.dispose]()
   }
 }
 
@@ -147,16 +135,32 @@ const transfer = async (
   sink: OutputSink,
   openSpool: () => Spool,
 ): Promise<ConvertSummary> => {
-  const progress: ConvertProgress = { events: 0, bytesRead: 0, bytesWritten: 0, size: input.size }
-  const plain = decompressed(counted(input.bytes, progress, options))
+  const { to } = options
+  const progress: ConvertProgress = { events: 0, bytesRead: 0, bytesWritten: 0, size: input.size, passes: 1 }
+  // Of a pipe nobody knows yet whether it is read once.
+  const kept = input.size === undefined && (to !== "ndjson" || options.excludeOwned) ? openSpool() : undefined
+  const reading = { ...options, onProgress: () => options.onProgress(progress) }
+  const plain = plainTrace(kept === undefined ? input.bytes : keptIn(kept, input.bytes), reading, progress)
+  let again: AsyncGenerator<Uint8Array, void> | undefined
   try {
     const { head, isEnd } = await takeHead(plain, FORMAT_SIGNATURE_BYTES)
     const from = options.from ?? formatOfBytes(head)
     if (from === undefined)
       throw new InputBad({ path: options.inputName, detail: unknownFormat(head.length === 0 && isEnd) })
-    const [decoder, encoder] = [await openDecoder(from), await openEncoder(options.to, { spool: openSpool })]
+    let trace = continued(head, plain)
+    let facts: TraceFacts | undefined
+    let filter: ItemFilter | undefined
+    if (needsSurvey(from, to) || options.excludeOwned) {
+      progress.passes = 2
+      const survey = await surveyTrace(trace, await openDecoder(from))
+      facts = survey
+      if (options.excludeOwned) filter = ownedFilter(survey, options)
+      again = plainTrace(kept === undefined ? (await options.openInput()).bytes : readAgain(kept), reading, progress)
+      trace = again
+    }
+    const encoder = await openEncoder(to, { spool: openSpool, ...(facts && { facts }) })
     let leftOut = nothingLeftOut
-    const converted = convertTrace(continued(head, plain), decoder, encoder, progress)
+    const converted = convertTrace(trace, await openDecoder(from), encoder, progress, filter)
     const pieces = (async function* (): AsyncGenerator<Uint8Array, void> {
       leftOut = yield* converted
     })()
@@ -169,53 +173,17 @@ const transfer = async (
     return { from, events: progress.events, bytes: progress.bytesWritten, leftOut }
   } finally {
     await plain.return()
+    await again?.return()
   }
+}
+
+const ownedFilter = (survey: TraceSurvey, { inputName, to }: ConvertOptions): ItemFilter => {
+  if (!survey.hasUids) {
+    const detail = "its objects have no UIDs, so nobody can tell what they own (--owned exclude)"
+    throw new NotConvertible({ path: inputName, detail })
+  }
+  return withoutOwned(survey, (gvk) => to !== "simkube" || DEFAULT_TEMPLATE_PATHS.has(gvk))
 }
 
 const unknownFormat = (isEmpty: boolean): string =>
   isEmpty ? "byte 0: it is empty" : "byte 0: it begins like no trace; name its format with --from if it is one"
-
-async function* counted(
-  bytes: AsyncIterable<Uint8Array>,
-  progress: ConvertProgress,
-  { inputName, signal, onProgress }: ConvertOptions,
-): AsyncGenerator<Uint8Array, void> {
-  const iterator = bytes[Symbol.asyncIterator]()
-  try {
-    while (true) {
-      // A pipe that nobody writes to must not keep who presses Ctrl-C waiting.
-      const next = await abortable(iterator.next(), signal)
-      if (next.done === true) return
-      progress.bytesRead += next.value.length
-      onProgress(progress)
-      yield next.value
-    }
-  } catch (cause) {
-    if (cause instanceof Error && "syscall" in cause)
-      throw new InputUnreadable({ path: inputName, code: codeOf(cause) })
-    throw cause
-  } finally {
-    // Not waited for: it would wait for the read that is under way.
-    void Promise.allSettled([iterator.return?.()])
-  }
-}
-
-const abortable = <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> =>
-  new Promise((resolve, reject) => {
-    const abort = (): void => reject(new ExportInterrupted())
-    if (signal.aborted) return abort()
-    signal.addEventListener("abort", abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
-  })
-
-/** A file, or standard input for `-`. Rejects with {@link InputUnreadable}. */
-export const openTraceFile = async (path: string): Promise<TraceInput> => {
-  if (path === "-") return { bytes: process.stdin, size: undefined }
-  try {
-    const status = await stat(path)
-    if (status.isDirectory()) throw new InputUnreadable({ path, code: "EISDIR" })
-    return { bytes: createReadStream(path), size: status.isFile() ? status.size : undefined }
-  } catch (cause) {
-    throw cause instanceof InputUnreadable ? cause : new InputUnreadable({ path, code: codeOf(cause) })
-  }
-}

@@ -4,16 +4,10 @@ import { withoutCompressionExtension } from "../trace/formats/compression-names.
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { quoted } from "../tracer/configuration/quoted.ts"
-import { type CommandSyntax, flag, type OptionValues, oneOf, optional } from "./arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./arguments.ts"
 import { type Command, command } from "./command.ts"
-import {
-  type ConvertError,
-  type ConvertProgress,
-  type ConvertSummary,
-  convertInto,
-  openTraceFile,
-  type TraceInput,
-} from "./convert-trace.ts"
+import { openTraceFile, type TraceInput } from "./convert-input.ts"
+import { type ConvertError, type ConvertProgress, type ConvertSummary, convertInto } from "./convert-trace.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import { createLiveLine, systemLiveClock } from "./live-line.ts"
 import { type OutputFileSystem, openOutputFile, streamOutput } from "./output-file.ts"
@@ -31,6 +25,11 @@ const options = {
     placeholder: "FORMAT",
     help: "format of OUT; default: by its name",
     parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  owned: withDefault("include", {
+    placeholder: "MODE",
+    help: "include or exclude what objects of the trace own, over any number of steps; whoever replays it makes that again",
+    parse: oneOf("include", "exclude"),
   }),
   force: flag({ short: "f", help: "replace OUT if it exists" }),
 }
@@ -50,7 +49,7 @@ const syntax: CommandSyntax<typeof options> = {
   },
   examples: [
     "reel convert trace.sktrace trace.ndjson.zst",
-    "reel convert day.ndjson.zst day.sktrace",
+    "reel convert day.ndjson.zst day.sktrace --owned exclude",
     "reel convert day.ndjson recording.yaml.gz",
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
   ],
@@ -84,6 +83,7 @@ interface Order {
   readonly output: string
   readonly from: TraceFormatName | undefined
   readonly to: TraceFormatName
+  readonly excludeOwned: boolean
   readonly force: boolean
 }
 
@@ -98,7 +98,14 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
   }
   if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
     return wrong(`the ${to} format is not for terminals; write it to a file, or redirect the output`)
-  return { input, output, from: given.from ?? formatOfFileName(input), to, force: given.force }
+  return {
+    input,
+    output,
+    from: given.from ?? formatOfFileName(input),
+    to,
+    excludeOwned: given.owned === "exclude",
+    force: given.force,
+  }
 }
 
 const runConversion = async (
@@ -120,6 +127,7 @@ const runConversion = async (
       openInput: () => openInput(order.input),
       from: order.from,
       to: order.to,
+      excludeOwned: order.excludeOwned,
       compression: order.output === "-" ? "none" : withoutCompressionExtension(order.output).compression,
       openSink: async () =>
         order.output === "-"
@@ -143,10 +151,15 @@ const runConversion = async (
 }
 
 /** Of a pipe nobody knows how much is to come. */
-const describeProgress = ({ events, bytesRead, size }: Readonly<ConvertProgress>, elapsedMs: number): string => {
-  const done = `converting: ${formatCount(events, "event")}, ${formatBytes(bytesRead)}`
-  if (size === undefined || size === 0 || bytesRead === 0) return done
-  const share = Math.min(1, bytesRead / size)
+const describeProgress = (
+  { events, bytesRead, size, passes }: Readonly<ConvertProgress>,
+  elapsedMs: number,
+): string => {
+  // Of a file that is read twice, half of what has been read.
+  const read = size === undefined ? bytesRead : bytesRead / passes
+  const done = `converting: ${formatCount(events, "event")}, ${formatBytes(read)}`
+  if (size === undefined || size === 0 || read === 0) return done
+  const share = Math.min(1, read / size)
   return `${done} of ${formatBytes(size)}, ${formatDuration((elapsedMs * (1 - share)) / share)} left`
 }
 
@@ -168,7 +181,7 @@ export const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: Trac
     lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, of which the ${to} format cannot tell`)
   if (incomplete > 0)
     lines.push(
-      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported`,
+      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported, or not recorded yet when its window begins`,
     )
   if (objects.size > 0) {
     const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatCount(count, "event")})`)

@@ -40,6 +40,8 @@ export interface ExportQuery extends RecorderAddress {
   readonly startTime: number
   /** µs since the Unix epoch, exclusive. */
   readonly endTime: number
+  /** Nobody said where it begins: a recording that is younger than the usual window lacks nothing. */
+  readonly isStartDefault: boolean
   readonly format: TraceFormatName
   readonly compression: Compression
   readonly filters: ExportQueryFilters
@@ -48,6 +50,8 @@ export interface ExportQuery extends RecorderAddress {
   readonly daemonSetOwned: "include" | "exclude" | undefined
   /** ms that the recorder may wait for look-ups of owners; `undefined`: its default. */
   readonly ownerDeadlineMs: number | undefined
+  /** What is taken out of the objects; `undefined`: what the format demands. */
+  readonly sanitise: "none" | "replay" | undefined
   /** `all`: a trace that lacks anything is refused. */
   readonly require: "all" | undefined
   /** s and bytes after which the recorder gives the export up; `undefined`: its own limits. */
@@ -69,6 +73,8 @@ export interface ExportShortcomings {
 
 /** A trace that has begun to arrive. */
 export interface ExportResponse extends ExportShortcomings {
+  /** Whether it is a recorder of ours that answers, which understands more than SimKube's. */
+  readonly isOurs: boolean
   /** Whether the checksum that follows has shown that all bytes came, unchanged. To be asked after the last piece. */
   readonly isProven: () => boolean
   /** To be read once. Ends only if the whole response came; otherwise throws a tagged error. */
@@ -79,7 +85,8 @@ export interface ExportResponse extends ExportShortcomings {
 export const requestExport = async (query: ExportQuery, signal: AbortSignal): Promise<ExportResponse> => {
   const response = await postExport(query, exportBody(query), "*/*", signal)
   const isProven = (): boolean => checksumOf(response) !== undefined
-  return { ...shortcomingsOf(response), isProven, pieces: piecesOf(response, query.server.origin, signal) }
+  const isOurs = headerOf(response, "kubereel-request-id") !== undefined
+  return { ...shortcomingsOf(response), isOurs, isProven, pieces: piecesOf(response, query.recorder.name, signal) }
 }
 
 /** An object that the recorder has written. */
@@ -92,7 +99,7 @@ export interface ExportedObject extends ExportShortcomings {
 /** Has the recorder write the trace to an object store. Rejects as {@link postExport} does. */
 export const requestUpload = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<ExportedObject> => {
   const response = await postExport(query, exportBody(query, { export_path: url }), "application/json", signal)
-  const answer = await jsonOf(response, query.server.origin, signal)
+  const answer = await jsonOf(response, query.recorder.name, signal)
   // SimKube's own tracer writes it as well, and says nothing.
   const { location, bytes } = (answer ?? {}) as { readonly location?: unknown; readonly bytes?: unknown }
   return {
@@ -106,7 +113,7 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
 export const requestForecast = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<unknown> => {
   const body = exportBody(query, { export_path: url, dry_run: true })
   const response = await postExport(query, body, "application/json", signal)
-  const server = query.server.origin
+  const server = query.recorder.name
   const answer = await jsonOf(response, server, signal)
   if (answer !== undefined) return answer
   throw new ExportCut({ server, bytes: 0, reason: "this recorder does not know --dry-run" })
@@ -133,6 +140,7 @@ export const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more
     compression: query.compression === "none" ? undefined : query.compression,
     start_time: query.startTime,
     end_time: query.endTime,
+    sanitise: query.sanitise,
     require: query.require,
     maximum_seconds: query.maximumSeconds,
     maximum_bytes: query.maximumBytes,

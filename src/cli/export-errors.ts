@@ -2,6 +2,7 @@
  * Every way in which `reel export` fails. Each message says what to do; none leaves a file behind.
  */
 import * as Schema from "effect/Schema"
+import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
 
 /** No answer came: nothing listens, no such host, no HTTP, or silence. */
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
@@ -53,17 +54,15 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   requestId: Schema.String,
   /** s after which the recorder suggests to try again. */
   retryAfterSeconds: Schema.optionalKey(Schema.Number),
+  /** What to do, without a full stop; counts more than to try again. */
+  advice: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
     const said = this.detail === "" ? "" : `: ${this.detail}`
     const request = this.requestId === "" || this.status < 500 ? "" : ` (request ${this.requestId})`
-    return `${this.server} refused the export with status ${this.status}${said}${request}${this.#advice()}`
-  }
-
-  #advice(): string {
-    if (this.status === 404) return ". Is this a recorder? Check --server"
-    if (this.status === 401 && this.requestId !== "") return ". Give a token with --token-file, or in KUBEREEL_TOKEN"
-    return this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
+    const again = this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
+    const advice = this.advice === undefined ? again : `. ${this.advice}`
+    return `${this.server} refused the export with status ${this.status}${said}${request}${advice}`
   }
 }
 
@@ -146,6 +145,9 @@ export type ExportError =
   | OutputFailed
   | TokenUnreadable
   | ExportInterrupted
+  | CredentialsUnusable
+  | ApiServerUnreachable
+  | NotProxied
 
 const classes = [
   ServerUnreachable,
@@ -155,6 +157,9 @@ const classes = [
   OutputFailed,
   TokenUnreadable,
   ExportInterrupted,
+  CredentialsUnusable,
+  ApiServerUnreachable,
+  NotProxied,
 ]
 
 export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)

@@ -16,10 +16,12 @@ const Forecast = Schema.Struct({
       state: Schema.String,
       detail: Schema.String,
       events: Schema.Number,
+      objects: Schema.Number,
       ranges: Schema.Array(Range),
       gaps: Schema.Array(Schema.Struct({ ...Range.fields, reason: Schema.String })),
     }),
   ),
+  countedBefore: Schema.Array(Schema.String),
   incomplete: Schema.Array(Schema.String),
   leftOut: Schema.Array(Schema.String),
   unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
@@ -47,17 +49,23 @@ export const verdictOf = ({
 
 /** The forecast in lines, without line breaks at their ends. */
 export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
-  const { window, kinds, leftOut, unknownOwners, refusals } = forecast
-  const events = kinds.reduce((sum, kind) => sum + kind.events, 0)
-  const lines = [`${formatCount(events, "event")} before filters, ${span(window)}`]
-  for (const { gvk, state, detail, events: count, ranges, gaps } of kinds) {
+  const { window, kinds, countedBefore, leftOut, unknownOwners, refusals } = forecast
+  const total = kinds.reduce(
+    (sum, { objects, events }) => ({ objects: sum.objects + objects, events: sum.events + events }),
+    {
+      objects: 0,
+      events: 0,
+    },
+  )
+  const lines = [`${held(total)}${before(countedBefore)}, ${span(window)}`]
+  for (const { gvk, state, detail, objects, events, ranges, gaps } of kinds) {
     const [first, last] = [ranges[0], ranges.at(-1)]
     const recorded =
       first === undefined || last === undefined
         ? "nothing recorded"
         : `recorded ${span({ start: first.start, end: last.end })}`
     const reason = state === "watching" || detail === "" ? "" : ` (${detail})`
-    lines.push(`  ${gvk}: ${formatCount(count, "event")}, ${recorded}, ${state}${reason}`)
+    lines.push(`  ${gvk}: ${held({ objects, events })}, ${recorded}, ${state}${reason}`)
     for (const gap of gaps) lines.push(`    gap ${span(gap)}: ${gap.reason}`)
   }
   if (leftOut.length > 0) lines.push(`no place in this format for ${leftOut.join(", ")}`)
@@ -66,5 +74,12 @@ export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
   for (const refusal of refusals) lines.push(`it would be refused: ${refusal}`)
   return lines.map(visible)
 }
+
+const held = ({ objects, events }: { readonly objects: number; readonly events: number }): string =>
+  `${formatCount(objects, "object")} at the start and ${formatCount(events, "event")}`
+
+/** What is counted is more than what would come. */
+const before = (filters: ReadonlyArray<string>): string =>
+  filters.length === 0 ? "" : ` before ${filters.join(" and ")}`
 
 const span = ({ start, end }: typeof Range.Type): string => `${formatInstant(start)} to ${formatInstant(end)}`

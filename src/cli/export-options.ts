@@ -4,6 +4,7 @@ import { type LabelRequirement, parseLabelSelector } from "../tracer/configurati
 import { addressUrl, readTargetPath } from "../tracer/targets/target-address.ts"
 import { flag, list, oneOf, optional, type Reading, refused, text, value, withDefault } from "./arguments.ts"
 import type { LabelSelector } from "./export-client.ts"
+import { parseServiceAddress } from "./export-service-address.ts"
 import { parseDuration } from "./instant.ts"
 import { parseSize } from "./size.ts"
 
@@ -63,8 +64,11 @@ const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<Lab
   return value({ matchExpressions })
 }
 
+/** Where `reel record` listens unless it is told otherwise. */
+export const defaultServer = "http://127.0.0.1:7777"
+
 /** SimKube's own client exports the last half hour; scripts that move over get the same window. */
-const defaultStart = "-30m"
+export const defaultStart = "-30m"
 
 export const exportOptions = {
   output: optional({
@@ -147,6 +151,11 @@ export const exportOptions = {
     help: "include or exclude what a DaemonSet owns; default as for --owned",
     parse: oneOf("include", "exclude"),
   }),
+  sanitise: optional({
+    placeholder: "MODE",
+    help: "replay: take out of ndjson's objects what another cluster must decide, as simkube and kwok always do; default: none",
+    parse: oneOf("none", "replay"),
+  }),
   ownerTimeout: optional({
     placeholder: "DURATION",
     help: "how long the recorder may look up owners it does not know; default: 5s",
@@ -169,15 +178,30 @@ export const exportOptions = {
     parse: parseSize,
   }),
   force: flag({ short: "f", help: "replace FILE if it exists" }),
-  server: withDefault("http://127.0.0.1:7777", {
+  server: optional({
     short: "s",
     placeholder: "URL",
-    help: "the recorder to ask",
+    help: `the recorder to ask; default: ${defaultServer}`,
     parse: parseServer,
+  }),
+  inCluster: optional({
+    placeholder: "NAMESPACE/SERVICE",
+    help: "the recorder to ask: the one behind this Service, through the API server of a kubeconfig. SERVICE:PORT names another port than http",
+    parse: parseServiceAddress,
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "for --in-cluster: how to reach the cluster; default: KUBECONFIG, ~/.kube/config, or in a pod its service account",
+    parse: text,
+  }),
+  context: optional({
+    placeholder: "NAME",
+    help: "for --in-cluster: context of the kubeconfig; default: its current one",
+    parse: text,
   }),
   tokenFile: optional({
     placeholder: "FILE",
-    help: "token to show to the recorder; default: what KUBEREEL_TOKEN holds",
+    help: "token to show to the recorder; default: what KUBEREEL_TOKEN holds, then with --in-cluster that of the kubeconfig's user",
     parse: text,
   }),
   timeout: withDefault("2m", {

@@ -29,8 +29,10 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   const { incomplete, gaps, unknownOwners, leftOut } = written
-  if (incomplete !== undefined)
-    say(`${name}: the trace is incomplete: ${incomplete}. ${query.server.origin}/readyz?verbose says why`)
+  const isYoung = incomplete !== undefined && query.isStartDefault && isBeforeRecording(incomplete)
+  if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
+  else if (incomplete !== undefined)
+    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
   if (gaps > 0)
     say(
       `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes are missing or may be; a trace in NDJSON says where and why`,
@@ -42,9 +44,18 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   // No reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
     say(`${name}: SimKube's format has no place for ${leftOut}; --format ndjson has everything`)
-  const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined
+  const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
+
+/** Whether kinds lack only what came before their recording, which the recorder's readiness does not tell of. */
+const isBeforeRecording = (incomplete: string): boolean =>
+  incomplete.split(", ").every((kind) => /=(?:recorded-|unrecorded$)/.test(kind))
+
+const reasonOf = (incomplete: string, readiness: string): string =>
+  isBeforeRecording(incomplete)
+    ? "The recording does not reach back that far; --start 0 asks for all of it"
+    : `${readiness} says why`
 
 const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
 
@@ -52,7 +63,7 @@ const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, re
 export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
   const forecast = readForecast(answer)
   if (forecast === undefined)
-    throw new ExportCut({ server: query.server.origin, bytes: 0, reason: "the answer is not what a recorder says" })
+    throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the answer is not what a recorder says" })
   for (const line of renderForecast(forecast)) standardOutput.write(`${line}\n`)
   return verdictCodes[verdictOf(forecast)]
 }

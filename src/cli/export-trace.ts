@@ -2,10 +2,11 @@
  * From a recorder into a file: request, check on the way, publish. The order is what makes "never half a file" true: the
  * output is committed only after the response ended properly and the trace itself says that it is whole.
  */
-import { type ExportQuery, type ExportShortcomings, requestExport } from "./export-client.ts"
+import { type ExportQuery, type ExportResponse, type ExportShortcomings, requestExport } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
+import { checkExport } from "./export-trace-check.ts"
 import type { OutputSink } from "./output-file.ts"
-import { checkTrace } from "./trace-check.ts"
+import type { TraceCount } from "./trace-check.ts"
 
 /** What was written. */
 export interface ExportSummary extends ExportShortcomings {
@@ -19,8 +20,10 @@ export interface ExportTraceOptions {
   /** Opened before the request is sent, so that a mistake in the path costs the recorder nothing. */
   readonly openSink: () => Promise<OutputSink>
   readonly signal: AbortSignal
-  /** Called for every piece, with all bytes so far. */
-  readonly onProgress: (bytes: number) => void
+  /** Called when the answer begins. */
+  readonly onAnswer: (answer: ExportResponse) => void
+  /** Called for every piece, with all bytes so far, and what counts the events if the trace shows them. */
+  readonly onProgress: (bytes: number, count: (() => TraceCount) | undefined) => void
 }
 
 /** Exports one trace. Rejects with an ExportError; on every failure the sink has been discarded. */
@@ -38,22 +41,22 @@ export const exportTrace = async (options: ExportTraceOptions): Promise<ExportSu
 }
 
 const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<ExportSummary> => {
-  const { query, signal, onProgress } = options
+  const { query, signal, onAnswer, onProgress } = options
   const response = await requestExport(query, signal)
-  // The others say nothing of their end.
-  const check = query.compression === "none" && query.format !== "kwok" ? checkTrace(query.format) : undefined
+  onAnswer(response)
+  using check = checkExport(query.format, query.compression)
   let bytes = 0
-  const cut = (reason: string): ExportCut => new ExportCut({ server: query.server.origin, bytes, reason })
+  const cut = (reason: string): ExportCut => new ExportCut({ server: query.recorder.name, bytes, reason })
   for await (const piece of response.pieces) {
     bytes += piece.length
-    const fault = check?.add(piece)
+    const fault = await check?.add(piece)
     if (fault !== undefined) throw cut(fault)
     await sink.write(piece)
-    onProgress(bytes)
+    onProgress(bytes, check?.counted)
   }
   if (check === undefined && !response.isProven())
     throw cut("no checksum followed it, and a trace of this kind does not say whether it is whole; take ndjson")
-  const verdict = check?.finish()
+  const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
   const { incomplete, gaps, leftOut, unknownOwners } = response
   return { bytes, events: verdict?.events, incomplete, gaps, leftOut, unknownOwners }

@@ -7,13 +7,15 @@ import { type Command, command } from "./command.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export-client.ts"
 import { type ExportError, isExportError } from "./export-errors.ts"
-import { type Destination, exportOptions } from "./export-options.ts"
+import { readForecast } from "./export-forecast.ts"
+import { type Destination, defaultServer, defaultStart, exportOptions } from "./export-options.ts"
+import { type ExportProgress, expectedEvents, showProgress } from "./export-progress.ts"
 import { report, reportForecast } from "./export-report.ts"
-import { type ExportSummary, exportTrace } from "./export-trace.ts"
+import { exportTrace } from "./export-trace.ts"
 import { formatInstant, parseInstant } from "./instant.ts"
-import { createLiveLine, type LiveLine, systemLiveClock } from "./live-line.ts"
-import { type OutputFileSystem, openOutputFile, streamOutput } from "./output-file.ts"
-import { formatBytes } from "./quantities.ts"
+import { createLiveLine, systemLiveClock } from "./live-line.ts"
+import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "./output-file.ts"
+import { type Recorder, recorderAt } from "./recorder-connection.ts"
 import { recorderToken } from "./recorder-token.ts"
 import { isLive, type Terminal } from "./terminal.ts"
 import { UsageError } from "./usage-error.ts"
@@ -33,6 +35,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
     "reel export -o - --start 2h | jq -c .name",
     "reel export -o s3://traces/shop/monday.sktrace --require all",
     "reel export --dry-run --start 2h",
+    "reel export -o trace.ndjson --in-cluster kubereel/kubereel --context staging",
   ],
 }
 
@@ -58,7 +61,8 @@ export const exportCommand = (surroundings: ExportSurroundings = systemSurroundi
     return runExport(order, terminal, surroundings)
   })
 
-interface Order extends Options {
+interface Order extends Omit<Options, "server"> {
+  readonly server: URL
   /** `undefined` with `--dry-run` alone. */
   readonly output: Destination | undefined
   readonly format: TraceFormatName
@@ -77,6 +81,8 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   const { compression } = withoutCompressionExtension(name)
   if (name === "-" && !factsOf(format).isText && terminal.standardOutput.isTTY === true && !dryRun)
     return wrong(`the ${format} format is not for terminals; write it to a file, or redirect the output`)
+  const faultOfPlace = checkPlace(given)
+  if (faultOfPlace !== undefined) return wrong(faultOfPlace)
   const moment = now()
   const end = parseInstant(given.end, { now: moment, before: moment })
   if (end._tag === "Refused") return wrong(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
@@ -85,15 +91,24 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   const [startTime, endTime] = [start.value, end.value]
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before it starts at ${formatInstant(startTime)}`)
-  return { ...given, output, format, compression, startTime, endTime }
+  const server = given.server ?? new URL(defaultServer)
+  return { ...given, server, output, format, compression, startTime, endTime }
+}
+
+/** Two recorders to ask, or a kubeconfig that nobody would read. */
+const checkPlace = ({ server, inCluster, kubeconfig, context }: Options): string | undefined => {
+  if (inCluster !== undefined)
+    return server === undefined ? undefined : "--server and --in-cluster each name a recorder: give one of them"
+  const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
+  return idle === undefined ? undefined : `${idle} is for --in-cluster NAMESPACE/SERVICE, which is not given`
 }
 
 /** An empty list would include nothing. */
 const anyOf = <Value>(list: readonly Value[]): readonly Value[] | undefined => (list.length === 0 ? undefined : list)
 
-const queryOf = (order: Order, token: string | undefined): ExportQuery => ({
+const queryOf = (order: Order, recorder: Recorder): ExportQuery => ({
   ...order,
-  token,
+  recorder,
   filters: {
     excluded_namespaces: order.excludeNamespace,
     excluded_labels: order.excludeLabel,
@@ -104,70 +119,97 @@ const queryOf = (order: Order, token: string | undefined): ExportQuery => ({
     names: anyOf(order.name),
     excluded_names: anyOf(order.excludeName),
   },
+  isStartDefault: order.start === defaultStart,
   daemonSetOwned: order.daemonsetOwned,
   ownerDeadlineMs: order.ownerTimeout,
   maximumSeconds: order.maximumTime === undefined ? undefined : Math.ceil(order.maximumTime / 1000),
   maximumBytes: order.maximumSize,
   idleTimeoutMs: order.timeout,
-  userAgent: `kubereel/${readVersion()}`,
+  userAgent: userAgent(),
 })
+
+const userAgent = (): string => `kubereel/${readVersion()}`
+
+const findRecorder = async (order: Order, { environment }: Terminal, signal: AbortSignal): Promise<Recorder> => {
+  const { inCluster: address, server, timeout: idleTimeoutMs } = order
+  const token = await recorderToken(order.tokenFile, environment)
+  if (address === undefined) return recorderAt(server, token)
+  // What reads kubeconfigs is loaded only when there is one to be read.
+  const { recorderInCluster } = await import("./export-in-cluster.ts")
+  return recorderInCluster({ ...order, address, environment, token, idleTimeoutMs, userAgent: userAgent(), signal })
+}
 
 const runExport = async (order: Order, terminal: Terminal, surroundings: ExportSurroundings): Promise<ExitCode> => {
   const abort = new AbortController()
+  /** Aborted in the end: what is asked beside the export is then of no use. */
+  const answered = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: systemLiveClock,
-  })
+  const isWatched = isLive(terminal.standardError, terminal.environment)
+  const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: systemLiveClock })
+  let progress: ExportProgress | undefined
   try {
-    const query = queryOf(order, await recorderToken(order.tokenFile, terminal.environment))
+    const query = queryOf(order, await findRecorder(order, terminal, abort.signal))
     const { output } = order
     const url = output?.kind === "store" ? output.url : localPath
     if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal)
     if (output?.kind === "store") {
-      progress.show(() => "the recorder is writing")
+      progress = showProgress(line, systemLiveClock, "the recorder is writing")
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
       return report(query, { place: written.location, events: undefined, ...written }, terminal)
     }
     const path = output?.path ?? "-"
-    const summary = await writeTrace(query, path, order.force, abort.signal, progress, terminal, surroundings)
+    progress = showProgress(line, systemLiveClock, "the recorder is preparing the trace")
+    const summary = await exportTrace({
+      query,
+      openSink: () => openSink(path, order.force, terminal, surroundings),
+      signal: abort.signal,
+      onAnswer: ({ isOurs }) => {
+        if (isWatched && isOurs) expectEvents(query, answered.signal, progress)
+      },
+      onProgress: progress.received,
+    })
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal)
   } catch (cause) {
     if (!isExportError(cause)) throw cause
-    progress.close()
+    progress?.close()
     terminal.standardError.write(`${syntax.name}: ${cause.message}\n`)
     return exitCodeOf(cause)
   } finally {
-    progress.close()
+    answered.abort()
+    progress?.close()
     stopListening()
   }
 }
 
-const writeTrace = (
-  query: ExportQuery,
+const openSink = async (
   path: string,
   force: boolean,
-  signal: AbortSignal,
-  progress: LiveLine,
   terminal: Terminal,
   { fileSystem }: ExportSurroundings,
-): Promise<ExportSummary> =>
-  exportTrace({
-    query,
-    openSink: async () =>
-      path === "-"
-        ? streamOutput(terminal.standardOutput)
-        : openOutputFile(path, {
-            force,
-            token: randomBytes(8).toString("hex"),
-            ...(fileSystem === undefined ? {} : { fileSystem }),
-          }),
-    signal,
-    onProgress: (bytes) => progress.show(() => `exporting: ${formatBytes(bytes)}`),
-  })
+): Promise<OutputSink> =>
+  path === "-"
+    ? streamOutput(terminal.standardOutput)
+    : openOutputFile(path, {
+        force,
+        token: randomBytes(8).toString("hex"),
+        ...(fileSystem === undefined ? {} : { fileSystem }),
+      })
+
+/** Asks beside the export how many events it will have. Without an answer nothing is said of it. */
+const expectEvents = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
+  if (query.format !== "ndjson") return
+  requestForecast(query, localPath, signal).then(
+    (answer) => {
+      const forecast = readForecast(answer)
+      if (forecast !== undefined) progress?.expect(expectedEvents(forecast))
+    },
+    (cause: unknown) => {
+      if (!isExportError(cause)) throw cause
+    },
+  )
+}
 
 const exitCodeOf = (error: ExportError): ExitCode => {
   switch (error._tag) {
@@ -178,7 +220,13 @@ const exitCodeOf = (error: ExportError): ExitCode => {
       return exitCodes.usage
     case "ExportRefused":
       return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
+    case "NotProxied":
+      return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
+        ? exitCodes.notPermitted
+        : exitCodes.failed
     case "ServerUnreachable":
+    case "ApiServerUnreachable":
+    case "CredentialsUnusable":
     case "ExportCut":
     case "OutputFailed":
       return exitCodes.failed

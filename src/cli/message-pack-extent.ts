@@ -5,6 +5,13 @@
  * It does not check what the values mean.
  */
 
+/** How far a stream is in one of its arrays. */
+export interface ArrayExtent {
+  /** Elements that have begun. */
+  readonly begun: number
+  readonly length: number
+}
+
 /** Bytes of the length field after a header, and what the length counts. */
 type Length = { readonly width: 1 | 2 | 4; readonly counts: "bytes" | "extension" | "elements" | "pairs" }
 
@@ -28,6 +35,11 @@ const lengths: ReadonlyMap<number, Length> = new Map([
 const fixedSizes = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17]
 
 export class MessagePackExtent {
+  /** What is still to come when the array that is followed begins, itself included. */
+  readonly #follow: number | undefined
+  /** What comes after that array, and the least that was still to come since it began. */
+  #following: { readonly after: number; readonly length: number } | undefined
+  #lowest = Number.POSITIVE_INFINITY
   /** Values still to come; the one at the top is the first. */
   #pending = 1
   /** Bytes of the current value still to come. */
@@ -36,6 +48,21 @@ export class MessagePackExtent {
   #lengthBytesLeft = 0
   #lengthValue = 0
   #isBroken = false
+
+  /**
+   * `follow`: of the outermost array or map, which member, counted from the end, is an array to follow. At least 2: only what
+   * something follows is told from what it holds.
+   */
+  constructor({ follow }: { readonly follow?: number } = {}) {
+    this.#follow = follow
+  }
+
+  /** The array that is followed; `undefined` until it begins, and if that member is none. */
+  get followed(): ArrayExtent | undefined {
+    if (this.#following === undefined) return undefined
+    const { after, length } = this.#following
+    return { begun: Math.min(length, after + length - this.#lowest), length }
+  }
 
   /** Whether the value ended exactly where the bytes so far end. */
   get isWhole(): boolean {
@@ -65,16 +92,26 @@ export class MessagePackExtent {
     this.#lengthValue = this.#lengthValue * 256 + byte
     if (--this.#lengthBytesLeft > 0) return
     this.#length = undefined
-    if (length.counts === "elements") this.#pending += this.#lengthValue
+    if (length.counts === "elements") this.#addElements(this.#lengthValue)
     else if (length.counts === "pairs") this.#pending += 2 * this.#lengthValue
     else this.#skip = this.#lengthValue + (length.counts === "extension" ? 1 : 0)
   }
 
+  /** Only outside of all members can so few values be still to come: inside one, what follows it is to come as well. */
+  #addElements(count: number): void {
+    if (this.#follow !== undefined && this.#following === undefined && this.#pending === this.#follow - 1) {
+      this.#following = { after: this.#pending, length: count }
+      this.#lowest = this.#pending + count
+    }
+    this.#pending += count
+  }
+
   #addHeader(header: number): void {
     this.#pending--
+    if (this.#pending < this.#lowest && this.#following !== undefined) this.#lowest = this.#pending
     if (header <= 0x7f || header >= 0xe0) return
     if (header <= 0x8f) this.#pending += 2 * (header & 0x0f)
-    else if (header <= 0x9f) this.#pending += header & 0x0f
+    else if (header <= 0x9f) this.#addElements(header & 0x0f)
     else if (header <= 0xbf) this.#skip = header & 0x1f
     else if (header === 0xc1) this.#isBroken = true
     else if (header >= 0xca && header <= 0xd8) this.#skip = fixedSizes[header - 0xca] ?? 0

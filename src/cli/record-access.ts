@@ -24,6 +24,11 @@ const parseTarget = (given: string): Reading<AllowedPlace> => {
   return refused(reading.tag === "refused" ? reading.faults.join("; ") : "it names no place")
 }
 
+const parseHostName = (given: string): Reading<string> =>
+  /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})$/.test(given)
+    ? value(given)
+    : refused("it must be a host name without a port, such as recorder.example.com")
+
 /** ms. */
 const parseTime = (given: string): Reading<number> => {
   const duration = parseDuration(given)
@@ -48,6 +53,12 @@ export const accessOptions = {
     parse: text,
   }),
   allowAnonymous: flag({ help: "permit --auth none on an address that others can reach" }),
+  allowHost: list({
+    placeholder: "NAME",
+    help: "for --auth none: a name by which clients may reach it, besides localhost and addresses, such as that of a proxy",
+    parse: parseHostName,
+    split: true,
+  }),
   allowTarget: list({
     placeholder: "PREFIX",
     help: "where in object stores traces may be written if a request says so, such as s3://traces/team-a; default: nowhere",
@@ -83,10 +94,11 @@ export const readAccess = (given: Given): RecordAccess | string => {
   return { access, allowedTargets: given.allowTarget, exportLimits }
 }
 
-const accessOf = ({ auth, tokenFile, allowAnonymous }: Given): AccessSettings | string => {
+const accessOf = ({ auth, tokenFile, allowAnonymous, allowHost }: Given): AccessSettings | string => {
   if (auth !== "none" && allowAnonymous) return `--allow-anonymous has no place beside --auth ${auth}`
+  if (auth !== "none" && allowHost.length > 0) return `--allow-host is for --auth none, not for --auth ${auth}`
   if (auth !== "token" && tokenFile !== undefined) return `--token-file is for --auth token, not for --auth ${auth}`
-  if (auth === "none") return { auth, allowAnonymous }
+  if (auth === "none") return { auth, allowAnonymous, ...(allowHost.length > 0 && { allowedHosts: allowHost }) }
   if (auth === "kubernetes") return { auth }
   return tokenFile === undefined ? "--auth token needs --token-file FILE" : { auth, tokenFile }
 }

@@ -93,7 +93,7 @@ const options = {
   namespace: list({
     short: "n",
     placeholder: "NAME",
-    help: "record only this namespace, for which a Role is enough; several, separated by commas, need a ClusterRole",
+    help: "record only this namespace, for which a Role in it is enough; several are separated by commas",
     parse: parseNamespace,
     split: true,
   }),
@@ -137,7 +137,7 @@ const syntax: CommandSyntax<typeof options> = {
   examples: [
     "reel record -c tracer.yml",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
-    "reel record -c tracer.yml --namespace shop --context staging",
+    "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --bind 0.0.0.0 --auth kubernetes --allow-target s3://traces/shop",
   ],
 }
@@ -147,7 +147,7 @@ const loadRecorder = async (): Promise<RunRecorder> => (await import("./run-reco
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {
-    const { namespace, verbose, auth, tokenFile, allowAnonymous, allowTarget, ...others } = given
+    const { namespace, verbose, auth, tokenFile, allowAnonymous, allowHost, allowTarget, ...others } = given
     const { maximumExportTime, maximumExportSize, ...rest } = others
     const access = readAccess(given)
     if (typeof access === "string") {

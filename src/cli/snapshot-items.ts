@@ -102,7 +102,7 @@ const chosen = async (
   const uids = new Set(candidates.map(({ uid }) => uid))
   const kept = new Set<HeldObject>()
   for (const entry of candidates)
-    if (!(await owners.isBelow(entry.owners, entry.namespace, (uid) => uids.has(uid)))) kept.add(entry)
+    if (!(await owners.isBelow(entry.owners, entry.namespace, (uid) => uids.has(uid), entry.uid))) kept.add(entry)
   return kept
 }
 

@@ -8,9 +8,6 @@ import type { HttpClient } from "../kube/http/http-client.ts"
 import { requestOnce } from "../kube/http/request-once.ts"
 import { type OwnerReference, readOwnerReferences } from "../trace/owner-references.ts"
 
-/** More steps than any chain has; ends one that bites its tail. */
-const longestChain = 16
-
 /** Owners by what is known of them. */
 export class SnapshotOwners {
   readonly #client: Pick<HttpClient, "get">
@@ -35,23 +32,38 @@ export class SnapshotOwners {
     return [...this.#unknown.values()]
   }
 
-  /** Whether one of these owners, or one of theirs, is what is asked for. */
+  /**
+   * Whether one of these owners, or one of theirs, is what is asked for, and is not itself owned by the object, whose UID is `own`: what
+   * is part of a circle nobody outside of it makes again.
+   */
   async isBelow(
     owners: ReadonlyArray<OwnerReference>,
     namespace: string,
     isWanted: (uid: string) => boolean,
+    own: string,
   ): Promise<boolean> {
-    for await (const { uid } of this.chain(owners, namespace)) if (isWanted(uid)) return true
+    for await (const owner of this.chain(owners, namespace))
+      if (isWanted(owner.uid) && owner.uid !== own && !(await this.#isBelow(owner, namespace, own))) return true
     return false
   }
 
-  /** All owners, the nearest first. */
+  async #isBelow(owner: OwnerReference, namespace: string, uid: string): Promise<boolean> {
+    for await (const each of this.chain(await this.#ownersOf(owner, namespace), namespace))
+      if (each.uid === uid) return true
+    return false
+  }
+
+  /** All owners, the nearest first, each once; so circles end. */
   async *chain(owners: ReadonlyArray<OwnerReference>, namespace: string): AsyncGenerator<OwnerReference, void> {
-    let level = owners
-    for (let step = 0; step < longestChain && level.length > 0; step++) {
-      yield* level
+    const seen = new Set<string>()
+    for (let level = owners; level.length > 0; ) {
       const next: OwnerReference[] = []
-      for (const owner of level) next.push(...(await this.#ownersOf(owner, namespace)))
+      for (const owner of level) {
+        if (seen.has(owner.uid)) continue
+        seen.add(owner.uid)
+        yield owner
+        next.push(...(await this.#ownersOf(owner, namespace)))
+      }
       level = next
     }
   }

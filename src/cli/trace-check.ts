@@ -10,12 +10,22 @@ import { MessagePackExtent } from "./message-pack-extent.ts"
 /** The formats a recorder exports. */
 export type TraceFormat = "ndjson" | "simkube"
 
+/** How far a trace has come. */
+export interface TraceCount {
+  /** NDJSON: changes, objects of the beginning and gaps. SimKube: moments, each with all that changed in it. */
+  readonly events: number
+  /** How many there will be, if the trace says so beforehand. */
+  readonly of: number | undefined
+}
+
 /** What the check found out in the end. `events` is known where the format counts them. */
 export type TraceVerdict =
   | { readonly _tag: "Whole"; readonly events: number | undefined }
   | { readonly _tag: "Cut"; readonly reason: string }
 
 export interface TraceCheck {
+  /** How far the trace has come, in its own terms; cheap, for whoever watches. */
+  readonly counted: () => TraceCount
   /** Takes the next piece. A reason means that nothing to come can make it a trace. */
   readonly add: (bytes: Uint8Array) => string | undefined
   /** To be called once, after the last piece. */
@@ -26,10 +36,14 @@ export const checkTrace = (format: TraceFormat): TraceCheck => (format === "ndjs
 
 const cut = (reason: string): TraceVerdict => ({ _tag: "Cut", reason })
 
+/** Behind `events` come `index` and `pod_lifecycles`, each with its key. */
+const eventsFromEnd = 5
+
 const checkSimkube = (): TraceCheck => {
-  const extent = new MessagePackExtent()
+  const extent = new MessagePackExtent({ follow: eventsFromEnd })
   let isFirst = true
   return {
+    counted: () => ({ events: extent.followed?.begun ?? 0, of: extent.followed?.length }),
     add(bytes) {
       const [first] = bytes
       if (first === undefined) return undefined
@@ -52,6 +66,8 @@ const checkNdjson = (): TraceCheck => {
   let first: string | undefined
   let line = new LineTail()
   return {
+    // The first line is the header, and the last may be the footer.
+    counted: () => ({ events: Math.max(0, lines - 2), of: undefined }),
     add(bytes) {
       let start = 0
       for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {

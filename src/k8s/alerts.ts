@@ -86,6 +86,24 @@ export const alerts: ReadonlyArray<Alert> = [
       "The volume is full or gone; the log says which. Nothing is dropped while there is room in memory. Give the volume room: the recorder goes on by itself.",
   },
   {
+    name: "KubereelDiskFull",
+    expression: "kubereel_store_disk_free_bytes < 0.03 * kubereel_store_disk_size_bytes",
+    for: "1m",
+    severity: "critical",
+    summary: "The recording's volume is full: {{ $value | humanize1024 }}B are left.",
+    description:
+      "A claim: enlarge it, the recorder goes on by itself. An emptyDir: export now, because the pod is evicted when it exceeds its limit, and the recording is gone with it.",
+  },
+  {
+    name: "KubereelDiskFilling",
+    expression: "predict_linear(kubereel_store_disk_free_bytes[1h], 4 * 3600) < 0",
+    for: "15m",
+    severity: "warning",
+    summary: "The recording's volume will be full within 4 hours.",
+    description:
+      "If it goes on growing as in the last hour. Enlarge the claim, or export and begin anew with a larger --size.",
+  },
+  {
     name: "KubereelActorRestarting",
     expression: "increase(kubereel_actor_restarts_total[15m]) > 2",
     for: undefined,

@@ -87,6 +87,16 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
         queries: [{ expression: each("kubereel_store_failing"), legend: "failing" }],
       },
       {
+        title: "Disk",
+        description: "What the recording takes, and by how much it can still grow: an emptyDir's limit counts.",
+        unit: "bytes",
+        queries: [
+          { expression: each("kubereel_store_recording_bytes"), legend: "recording" },
+          { expression: each("kubereel_store_disk_free_bytes"), legend: "free" },
+          { expression: each("kubereel_store_disk_size_bytes"), legend: "volume" },
+        ],
+      },
+      {
         title: "Waiting in mailboxes",
         description: "Sent and not committed, and not yet sent for want of credit.",
         unit: "bytes",

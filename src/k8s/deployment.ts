@@ -1,12 +1,15 @@
 /** The Deployment, its configuration and where it keeps the recording. */
+import { volumeVariable } from "../tracer/disk-metrics.ts"
+import { podVariables } from "../tracer/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { podResources } from "./pod-resources.ts"
-import { httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"
+import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"
 
 /** Where the container finds things; the image has neither path. */
 const configurationDirectory = "/etc/kubereel"
 const configurationFile = "tracer.yml"
 const volumeDirectory = "/var/lib/kubereel"
+const tokenDirectory = "/etc/kubereel-tokens"
 
 /**
  * s from SIGTERM to SIGKILL. Stopping in order takes the recorder less than 15 s, most of it where a disk is slow; what is
@@ -50,9 +53,21 @@ export const containerArguments = (settings: ManifestSettings): ReadonlyArray<st
   ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
   ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
   ...(settings.allowSecrets ? ["--allow-secrets"] : []),
-  // Who may reach the port is then the network's to say; the recorder wants to hear that it is meant.
-  settings.authentication === "none" ? "--allow-anonymous" : `--auth=${settings.authentication}`,
+  ...authenticationArguments(settings.authentication),
+  ...settings.allowedTargets.map((place) => `--allow-target=${place}`),
 ]
+
+const authenticationArguments = (authentication: Authentication): ReadonlyArray<string> => {
+  switch (authentication.tag) {
+    case "none":
+      // Who may reach the port is then the network's to say; the recorder wants to hear that it is meant.
+      return ["--allow-anonymous"]
+    case "kubernetes":
+      return ["--auth=kubernetes"]
+    case "token":
+      return ["--auth=token", `--token-file=${tokenDirectory}/${authentication.secret.key}`]
+  }
+}
 
 export const deployment = (settings: ManifestSettings): Manifest => {
   const { requests, limits, formula } = podResources(settings)
@@ -104,8 +119,8 @@ const podSpec = (
       image: settings.image,
       imagePullPolicy: "IfNotPresent",
       args: containerArguments(settings),
-      // SQLite and Node write temporary files there: nothing else can be written.
-      env: [{ name: "TMPDIR", value: volumeDirectory }],
+      env: environment,
+      ...(settings.targetSecret !== undefined && { envFrom: [{ secretRef: { name: settings.targetSecret } }] }),
       ports: [{ name: "http", containerPort: httpPort, protocol: "TCP" }],
       resources,
       startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
@@ -119,6 +134,9 @@ const podSpec = (
       volumeMounts: [
         { name: "configuration", mountPath: configurationDirectory, readOnly: true },
         { name: "recording", mountPath: volumeDirectory },
+        ...(settings.authentication.tag === "token"
+          ? [{ name: "tokens", mountPath: tokenDirectory, readOnly: true }]
+          : []),
       ],
     },
   ],
@@ -130,8 +148,34 @@ const podSpec = (
         ? { persistentVolumeClaim: { claimName: settings.name } }
         : { emptyDir: { sizeLimit: settings.volume.size } }),
     },
+    ...tokenVolumes(settings.authentication),
   ],
 })
+
+/** The whole directory, so that a changed Secret arrives: the recorder reads the file again for each request. */
+const tokenVolumes = (authentication: Authentication) =>
+  authentication.tag === "token"
+    ? [
+        {
+          name: "tokens",
+          secret: {
+            secretName: authentication.secret.name,
+            // Readable by its group, which is the pod's.
+            defaultMode: 0o440,
+            items: [{ key: authentication.secret.key, path: authentication.secret.key }],
+          },
+        },
+      ]
+    : []
+
+const environment = [
+  // SQLite and Node write temporary files there: nothing else can be written.
+  { name: "TMPDIR", value: volumeDirectory },
+  // For Events on itself.
+  ...Object.entries(podVariables).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } })),
+  // What is asked for is the size of the emptyDir; with a claim nothing is, which reads as 0.
+  { name: volumeVariable, valueFrom: { resourceFieldRef: { resource: "requests.ephemeral-storage" } } },
+]
 
 /** A busy machine may answer late: a probe is about whether, not how fast. */
 const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSeconds: 5 })

@@ -3,7 +3,7 @@ import { configMap, deployment, volumeClaim } from "./deployment.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { monitoringManifests } from "./monitoring.ts"
 import { disruptionBudget, networkPolicy, service } from "./network.ts"
-import { exporters, roles, serviceAccount } from "./rbac.ts"
+import { exporters, ownEvents, roles, serviceAccount } from "./rbac.ts"
 import { labelsOf, type ManifestSettings } from "./settings.ts"
 
 /** Pure. */
@@ -11,7 +11,8 @@ export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest
   namespace(settings),
   serviceAccount(settings),
   ...roles(settings),
-  ...(settings.authentication === "kubernetes" ? [exporters(settings)] : []),
+  ...ownEvents(settings),
+  ...(settings.authentication.tag === "kubernetes" ? [exporters(settings)] : []),
   configMap(settings),
   ...(settings.volume.isClaim ? [volumeClaim(settings)] : []),
   service(settings),

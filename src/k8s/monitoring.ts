@@ -2,7 +2,20 @@
 import { alerts } from "./alerts.ts"
 import { dashboard } from "./dashboard.ts"
 import { type Manifest, manifest } from "./manifest.ts"
-import { labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
+import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "./settings.ts"
+
+const credentials = (authentication: Authentication) => {
+  switch (authentication.tag) {
+    case "none":
+      return {}
+    case "kubernetes":
+      // Prometheus' own token; it may get /metrics wherever it scrapes what asks for one.
+      return { bearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }
+    case "token":
+      // By itself: a file of several tokens is no header.
+      return { authorization: { credentials: { name: authentication.secret.name, key: metricsKey } } }
+  }
+}
 
 export const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const { name, namespace } = settings
@@ -20,10 +33,7 @@ export const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<M
             port: "http",
             path: "/metrics",
             interval: "15s",
-            // Prometheus' own token; it may get /metrics wherever it scrapes what asks for one.
-            ...(settings.authentication === "kubernetes" && {
-              bearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
-            }),
+            ...credentials(settings.authentication),
           },
         ],
       },

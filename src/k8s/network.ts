@@ -17,7 +17,7 @@ export const service = (settings: ManifestSettings): Manifest =>
   })
 
 /**
- * Without authentication whoever reaches the port can export, so few may. With it the API server decides who exports, and any may
+ * Without authentication whoever reaches the port can export, so few may. With it the API server, or a token, decides who exports, and any may
  * ask: the API server's service proxy too, which comes from where nobody knows. Probes and "kubectl port-forward" come from
  * the node, which no policy stops.
  */
@@ -31,25 +31,37 @@ export const networkPolicy = (settings: ManifestSettings): Manifest =>
         podSelector: { matchLabels: selectorOf(settings) },
         policyTypes: ["Ingress", "Egress"],
         ingress: ingress(settings),
-        egress: [{ ports: settings.apiServerPorts.map((port) => ({ protocol: "TCP", port })) }],
+        egress: egress(settings),
       },
     },
     {
       path: ["spec", "ingress"],
       text:
-        settings.authentication === "none"
+        settings.authentication.tag === "none"
           ? "Who gets here can export. Probes and port-forwards come from the node, which no policy stops."
-          : "Anybody may ask: the recorder asks the API server who may have.",
+          : settings.authentication.tag === "kubernetes"
+            ? "Anybody may ask: the recorder asks the API server who may have."
+            : "Anybody may ask: who has a token may have.",
     },
     {
       path: ["spec", "egress"],
-      text: "The API server, which no selector can name. Its address is in the environment: no DNS is needed.",
+      text:
+        settings.allowedTargets.length === 0
+          ? "The API server, which no selector can name. Its address is in the environment: no DNS is needed."
+          : "The API server, the object stores and their names: no selector can say where they are.",
     },
   )
 
+const egress = ({ apiServerPorts, allowedTargets, targetPorts }: ManifestSettings) => {
+  const stores = allowedTargets.length === 0 ? [] : targetPorts
+  const ports = [...new Set([...apiServerPorts, ...stores])].map((port) => ({ protocol: "TCP", port }))
+  if (allowedTargets.length === 0) return [{ ports }]
+  return [{ ports }, { ports: ["UDP", "TCP"].map((protocol) => ({ protocol, port: 53 })) }]
+}
+
 const ingress = (settings: ManifestSettings): ReadonlyArray<{ readonly [key: string]: Json }> => {
   const ports = [{ protocol: "TCP", port: httpPort }]
-  if (settings.authentication !== "none") return [{ ports }]
+  if (settings.authentication.tag !== "none") return [{ ports }]
   const blocks = settings.allowedBlocks.map((cidr) => ({ ipBlock: { cidr } }))
   const clients = { from: [{ podSelector: { matchLabels: clientLabel } }, ...blocks], ports }
   const prometheus = {

@@ -1,7 +1,7 @@
 /**
  * The least rights with which a configuration can be recorded: exactly what the recorder asks the API server for.
  *
- * `list` and `watch` of what is recorded, in one namespace where only that is recorded; `get` of owners that the recording
+ * `list` and `watch` of what is recorded, in each of the namespaces where only those are recorded; `get` of owners that the recording
  * does not tell of; `get` of the one namespace whose UID says which cluster this is. Discovery needs nothing: every
  * account has `system:discovery`.
  */
@@ -52,19 +52,17 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
     namespaces.set(namespace, rules)
     return rules
   }
-  // Several namespaces of one kind are picked from one watch of the whole cluster; one is watched by itself.
-  const onlyNamespace = ({ kind, resource }: WatchedResource): string | undefined =>
-    resource.namespaced && kind.namespaces?.length === 1 ? kind.namespaces[0] : undefined
-  const isClusterWide = watched.some((each) => onlyNamespace(each) === undefined)
+  // Each namespace of a kind is watched by itself.
+  const namespacesOf = ({ kind, resource }: WatchedResource): ReadonlyArray<string> | undefined =>
+    resource.namespaced ? kind.namespaces : undefined
+  const isClusterWide = watched.some((each) => namespacesOf(each) === undefined)
   for (const each of watched) {
-    const namespace = onlyNamespace(each)
-    const rules = namespace === undefined ? cluster : within(namespace)
-    rules.add(each.resource, ["list", "watch"], recorded)
-    for (const kind of each.owners) {
-      if (kind.namespaced) rules.add(kind, ["get"], owner)
-      // Whoever installs a recorder for one namespace may have nothing to grant beyond it.
-      else if (isClusterWide) cluster.add(kind, ["get"], owner)
+    for (const rules of namespacesOf(each)?.map(within) ?? [cluster]) {
+      rules.add(each.resource, ["list", "watch"], recorded)
+      for (const kind of each.owners) if (kind.namespaced) rules.add(kind, ["get"], owner)
     }
+    // Whoever installs a recorder for some namespaces may have nothing to grant beyond them.
+    if (isClusterWide) for (const kind of each.owners) if (!kind.namespaced) cluster.add(kind, ["get"], owner)
   }
   const rules = [...cluster.rules()]
   if (isClusterWide) {

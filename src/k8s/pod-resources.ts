@@ -1,29 +1,20 @@
 /**
- * What the recorder's container asks for and may take, from measurements (bench/results/memory.md and ingest.md, of Node 26
- * on a machine of two cores). The formulas are printed beside the numbers, because whoever tunes them has to know what they
- * stand for.
+ * What the recorder's container asks for and may take, from measurements (measured-memory.ts, and bench/results/ingest.md). The
+ * formulas are printed beside the numbers, because whoever tunes them has to know what they stand for.
  */
+import {
+  exportMegabytes,
+  includedInThreeKinds as included,
+  mailboxMegabytes,
+  measuredMemory,
+  usualMegabytes,
+  worstMegabytes,
+} from "../tracer/measured-memory.ts"
 import { watchedKinds } from "../tracer/pod-stream.ts"
 import type { ManifestSettings } from "./settings.ts"
 
-/** MB, of 10^6 bytes as in the tables. */
-const measured = {
-  /** Largest along 3 million changes, with three kinds of 1,000 objects. */
-  threeKinds: 271,
-  /** Each further kind. */
-  furtherKind: 14,
-  /** 100,000 Pods in the first list (331) beyond three small kinds after theirs (214), per 1,000 objects. */
-  thousandObjects: 1.2,
-  /** What mailboxes hold when the disk is full: 64 MiB in windows and 64 MiB in buffers, or 2 MiB a kind. */
-  mailboxes: (kinds: number) => Math.max(134, 2.1 * kinds),
-  /** An export under way: 73 for 70,000 events of 3 kB. */
-  export: 80,
-  /** µs of CPU time per change, the whole process. */
-  microsecondsPerChange: 10.3,
-} as const
-
-/** Objects and kinds of `threeKinds`, which need not be counted again. */
-const included = { kinds: 3, objects: 3000 } as const
+/** µs of CPU time per change, the whole process. */
+const microsecondsPerChange = 10.3
 /** CPU for the first lists: 100,000 Pods take 8.6 s of it, and so 43 s at this share of one. */
 const listingMillicores = 200
 
@@ -41,12 +32,11 @@ export const podResources = ({
   expectedChangesPerSecond,
   volume,
 }: Pick<ManifestSettings, "kinds" | "expectedObjects" | "expectedChangesPerSecond" | "volume">): PodResources => {
+  const { threeKinds, furtherKind, thousandObjects } = measuredMemory
   const kinds = watchedKinds(tracked).kinds.length
-  const ofKinds = measured.furtherKind * Math.max(0, kinds - included.kinds)
-  const ofObjects = measured.thousandObjects * (Math.max(0, expectedObjects - included.objects) / 1000)
-  const usual = measured.threeKinds + ofKinds + ofObjects
-  const worst = usual + measured.mailboxes(kinds) + measured.export
-  const changes = (expectedChangesPerSecond * measured.microsecondsPerChange) / 1000
+  const usual = usualMegabytes(kinds, expectedObjects)
+  const worst = worstMegabytes(kinds, expectedObjects)
+  const changes = (expectedChangesPerSecond * microsecondsPerChange) / 1000
   const memory = mebibytes(usual)
   const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
   return {
@@ -54,10 +44,10 @@ export const podResources = ({
     requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": volume.size }) },
     limits: { memory: mebibytes(worst) },
     formula: [
-      `memory, MB: ${measured.threeKinds} for ${included.kinds} kinds under load + ${measured.furtherKind} for each further (${kinds} are watched)`,
-      `  + ${measured.thousandObjects} for 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
-      `  adds ${Math.ceil(measured.mailboxes(kinds))} for mailboxes while the disk is full and ${measured.export} for an export.`,
-      `cpu: ${listingMillicores}m for the first lists + ${measured.microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes a second. No limit: the API server`,
+      `memory, MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} for each further (${kinds} are watched)`,
+      `  + ${thousandObjects} for 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
+      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full and ${Math.ceil(exportMegabytes(expectedObjects))} for an export.`,
+      `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes a second. No limit: the API server`,
       "  hangs up on a reader that is throttled.",
       ...(volume.isClaim
         ? []

@@ -39,10 +39,48 @@ export const exporters = (settings: ManifestSettings): Manifest =>
       apiVersion,
       kind: "Role",
       metadata: { ...metadata(settings, settings.namespace), name: `${settings.name}-export` },
-      rules: [{ apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create", "get"] }],
+      rules: [
+        { apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create", "get"] },
+        {
+          apiGroups: [""],
+          resources: ["services/proxy"],
+          resourceNames: [`${settings.name}:http`],
+          verbs: ["create"],
+        },
+      ],
     },
     { path: ["rules", 0], text: "create: to export. get: to see what is recorded. There are no such objects." },
+    {
+      path: ["rules", 1],
+      text: "reel export --in-cluster, through the API server; the recorder still asks for the right above",
+    },
   )
+
+/** Its own Events, on its own pod: nothing else in its namespace is its business. */
+export const ownEvents = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
+  const named = { ...metadata(settings, settings.namespace), name: `${settings.name}-events` }
+  return [
+    manifest(
+      {
+        apiVersion,
+        kind: "Role",
+        metadata: named,
+        rules: [{ apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] }],
+      },
+      {
+        path: ["rules", 0],
+        text: "a changed configuration that cannot be used, on the recorder's own pod; without it only log and metrics say so",
+      },
+    ),
+    manifest({
+      apiVersion,
+      kind: "RoleBinding",
+      metadata: named,
+      roleRef: { apiGroup: group, kind: "Role", name: named.name },
+      subjects: [{ kind: "ServiceAccount", name: settings.name, namespace: settings.namespace }],
+    }),
+  ]
+}
 
 const metadata = (settings: ManifestSettings, namespace: string | undefined) => ({
   name: settings.name,

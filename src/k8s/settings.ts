@@ -12,6 +12,21 @@ export interface Volume {
   readonly storageClass: string | undefined
 }
 
+/** Who may export: anybody who reaches the port, those whom the API server lets, or who has a token of a Secret. */
+export type Authentication =
+  | { readonly tag: "none" }
+  | { readonly tag: "kubernetes" }
+  | { readonly tag: "token"; readonly secret: SecretKey }
+
+/** A value of a Secret in the recorder's namespace. */
+export interface SecretKey {
+  readonly name: string
+  readonly key: string
+}
+
+/** Of that Secret as well: one token, for Prometheus. */
+export const metricsKey = "metrics"
+
 export interface ManifestSettings {
   /** Of the Deployment and, unless said otherwise, of everything else. */
   readonly name: string
@@ -30,8 +45,13 @@ export interface ManifestSettings {
   readonly permissions: Permissions
   readonly volume: Volume
   readonly fsync: "interval" | "always"
-  /** Who may export: anybody who reaches the port, or those whom the API server lets. */
-  readonly authentication: "none" | "kubernetes"
+  readonly authentication: Authentication
+  /** Where in object stores the recorder may write traces, as `--allow-target` of the recorder takes them. */
+  readonly allowedTargets: ReadonlyArray<string>
+  /** TCP ports of those stores. */
+  readonly targetPorts: ReadonlyArray<number>
+  /** Secret with environment variables that let the recorder into those stores; `undefined`: it has none. */
+  readonly targetSecret: string | undefined
   /** Address to listen on within the pod: `0.0.0.0`, or `::` where pods have no IPv4 address. */
   readonly bind: string
   /** Objects of the tracked kinds that are alive at once. */

@@ -30,6 +30,7 @@ export type { ActorMetrics } from "./actor-host.ts"
 export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
 export { BackOff, type BackOffPolicy, defaultBackOff } from "./back-off.ts"
 export { type Clock, systemClock, type Timer } from "./clock.ts"
+export { type MemoryBound, memoryBound, type ReadText } from "./container-memory.ts"
 export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
 export type { Frame } from "./envelope.ts"
 export {

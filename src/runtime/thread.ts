@@ -22,15 +22,16 @@ export interface ThreadObserver {
 
 export type StartThread = (observer: ThreadObserver) => Thread
 
-/** A worker that runs the bundled entry point at `entry`; its process-wide standard output and error are ours. */
+/**
+ * A worker that runs the bundled entry point at `entry`; its process-wide standard output and error are ours. `limits`: of every
+ * life, or asked for before each.
+ */
 export const workerThread =
-  (entry: URL, limits: MemoryLimits): StartThread =>
+  (entry: URL, limits: MemoryLimits | (() => MemoryLimits)): StartThread =>
   (observer) => {
+    const { oldGenerationMb, youngGenerationMb } = typeof limits === "function" ? limits() : limits
     const worker = new Worker(entry, {
-      resourceLimits: {
-        maxOldGenerationSizeMb: limits.oldGenerationMb,
-        maxYoungGenerationSizeMb: limits.youngGenerationMb,
-      },
+      resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb, maxYoungGenerationSizeMb: youngGenerationMb },
       // Workers must not inherit flags meant for the main thread, such as a test runner's loader.
       execArgv: [],
       name: entry.pathname.slice(entry.pathname.lastIndexOf("/") + 1),

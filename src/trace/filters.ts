@@ -37,6 +37,8 @@ export type ExportFilters = typeof ExportFilters.Type
 export interface CompiledFilters {
   /** Whether labels matter at all; if not, no object needs to be parsed for the filters' sake. */
   readonly needsLabels: boolean
+  /** Whether names or namespaces matter at all. */
+  readonly needsNames: boolean
   /** Whether everything of this kind is left out. */
   excludesKind(gvk: string): boolean
   /** Whether everything in this namespace (empty: cluster-scoped objects) is left out. */
@@ -65,6 +67,7 @@ export const compileFilters = (filters: GivenFilters): CompiledFilters => {
   const excludesNamespace = (given: string): boolean => !namespace(given)
   return {
     needsLabels: excluded.length + included.length > 0,
+    needsNames: nameLists.some((patterns) => (filters[patterns]?.length ?? 0) > 0),
     excludesKind: (gvk) => !kind(gvk),
     excludesNamespace,
     excludesName: (given, plain) =>
@@ -74,6 +77,8 @@ export const compileFilters = (filters: GivenFilters): CompiledFilters => {
       (included.length > 0 && !included.some((matches) => matches(labels))),
   }
 }
+
+const nameLists = ["namespaces", "excluded_namespaces", "names", "excluded_names"] as const
 
 /** Whether one of the forms of a name is wanted and none is unwanted. */
 const within = (

@@ -26,15 +26,49 @@ const METADATA = Buffer.from('"metadata"')
 const MANAGED_FIELDS = Buffer.from('"managedFields"')
 
 /**
- * The object with the value of `metadata.managedFields` replaced by `0`, so that no comma has to go. **Overwrites the bytes
- * it is given** and answers with a view of their beginning.
+ * The object with each value of `metadata.managedFields` replaced by `0`, so that no comma has to go: there is one, but JSON may name a
+ * member twice. **Overwrites the bytes it is given** and answers with a view of their beginning.
  */
 export const withoutManagedFields = (bytes: Uint8Array): Uint8Array => {
   if (!findMember(bytes, 0, METADATA)) return bytes
-  if (!findMember(bytes, valueStart, MANAGED_FIELDS)) return bytes
+  const metadataEnd = valueEnd
+  if (!findMember(bytes, valueStart, MANAGED_FIELDS)) return occursBehind(bytes, metadataEnd) ? cutAll(bytes) : bytes
+  if (occursBehind(bytes, valueEnd)) return cutAll(bytes)
   bytes[valueStart] = ZERO
   bytes.copyWithin(valueStart + 1, valueEnd)
   return bytes.subarray(0, bytes.length - (valueEnd - valueStart - 1))
+}
+
+/** Whether these letters stand once more, wherever. 0.1 µs a kB, where walking takes 3. */
+const occursBehind = (bytes: Uint8Array, start: number): boolean =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(MANAGED_FIELDS, start) !== -1
+
+const cutAll = (bytes: Uint8Array): Uint8Array => {
+  let [kept, read] = [0, 0]
+  const spans = [...valuesOf(bytes, 0, METADATA)].flatMap(([start]) => [...valuesOf(bytes, start, MANAGED_FIELDS)])
+  for (const [start, end] of spans) {
+    bytes.copyWithin(kept, read, start)
+    kept += start - read
+    bytes[kept++] = ZERO
+    read = end
+  }
+  bytes.copyWithin(kept, read)
+  return bytes.subarray(0, bytes.length - (read - kept))
+}
+
+/** Where the values of all members of that name stand in the object that starts at `start`; none that does not end. */
+function* valuesOf(
+  bytes: Uint8Array,
+  start: number,
+  key: Uint8Array,
+): Generator<readonly [start: number, end: number]> {
+  let found = findMember(bytes, start, key)
+  while (found) {
+    const [from, end] = [valueStart, valueEnd]
+    yield [from, end]
+    const at = skipSpace(bytes, end)
+    found = bytes[at] === COMMA && findFrom(bytes, skipSpace(bytes, at + 1), key)
+  }
 }
 
 /**
@@ -47,10 +81,16 @@ export const metadataOf = (bytes: Uint8Array): JsonObject | undefined => {
   if (!findMember(bytes, 0, METADATA)) return undefined
   const metadata = bytes.subarray(valueStart, valueEnd)
   if (!findMember(metadata, 0, MANAGED_FIELDS)) return objectIn(metadata)
-  const cut = Buffer.allocUnsafe(metadata.length - (valueEnd - valueStart) + 1)
-  cut.set(metadata.subarray(0, valueStart))
-  cut[valueStart] = ZERO
-  cut.set(metadata.subarray(valueEnd), valueStart + 1)
+  const [start, end] = [valueStart, valueEnd]
+  if (occursBehind(metadata, end)) {
+    const whole = Uint8Array.from(bytes.subarray(0, metadata.byteOffset - bytes.byteOffset + metadata.length))
+    const cut = withoutManagedFields(whole)
+    return findMember(cut, 0, METADATA) ? objectIn(cut.subarray(valueStart, valueEnd)) : undefined
+  }
+  const cut = Buffer.allocUnsafe(metadata.length - (end - start) + 1)
+  cut.set(metadata.subarray(0, start))
+  cut[start] = ZERO
+  cut.set(metadata.subarray(end), start + 1)
   return objectIn(cut)
 }
 
@@ -65,9 +105,13 @@ let valueEnd = 0
 
 /** Looks for a member of the object that starts at `start`. `key` is quoted. */
 const findMember = (bytes: Uint8Array, start: number, key: Uint8Array): boolean => {
-  let at = skipSpace(bytes, start)
-  if (bytes[at] !== OPEN_BRACE) return false
-  at = skipSpace(bytes, at + 1)
+  const at = skipSpace(bytes, start)
+  return bytes[at] === OPEN_BRACE && findFrom(bytes, skipSpace(bytes, at + 1), key)
+}
+
+/** The same from the member on that begins at `start`. */
+const findFrom = (bytes: Uint8Array, start: number, key: Uint8Array): boolean => {
+  let at = start
   while (bytes[at] === QUOTE) {
     const keyStart = at
     at = skipString(bytes, at)

@@ -4,6 +4,7 @@
  * By UID, over any number of steps, in whatever order things were recorded, also when an owner is gone by now or is
  * cluster-scoped (SimKube asks the live cluster, by name, and only of what it has exported so far: W-09, W-13).
  */
+import { OwnerCircles } from "./owner-circles.ts"
 import type { OwnerReference } from "./owner-references.ts"
 
 /** What is known of one object's owners. */
@@ -39,12 +40,21 @@ export const groupKindOf = (gvk: string): string => {
 }
 
 /** Tells owners apart. By the kind as well: a reference may name a UID under a kind that the object never had. */
-export const ownerKey = (reference: OwnerReference): string =>
-  `${groupKindOf(gvkOfReference(reference))} ${reference.uid}`
+export const ownerKey = (reference: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): string =>
+  objectKey(gvkOfReference(reference), reference.uid)
+
+/** The same of an object that is no owner yet. */
+export const objectKey = (gvk: string, uid: string): string => `${groupKindOf(gvk)} ${uid}`
+
+/** An object of which is asked whether it is owned. */
+export interface OwnedObject {
+  readonly gvk: string
+  readonly uid: string
+}
 
 export class Ownership {
   readonly #options: OwnershipOptions
-  readonly #verdicts = new Map<string, boolean>()
+  #circles: OwnerCircles<OwnerReference> | undefined
   readonly #unknown = new Map<string, Ancestor>()
 
   constructor(options: OwnershipOptions) {
@@ -72,22 +82,22 @@ export class Ownership {
     }
   }
 
-  /** Whether one of the owners above is in a set. The set must be the same in every call: verdicts are kept. */
-  isBelow(references: ReadonlyArray<OwnerReference>, isMember: (owner: OwnerReference) => boolean): boolean {
-    return references.some((reference) => this.#isBelow(reference, isMember))
-  }
-
-  #isBelow(reference: OwnerReference, isMember: (owner: OwnerReference) => boolean): boolean {
-    const key = ownerKey(reference)
-    const known = this.#verdicts.get(key)
-    if (known !== undefined) return known
-    let verdict = false
-    for (const ancestor of this.ancestors([reference])) {
-      verdict = isMember(ancestor) || (this.#verdicts.get(ownerKey(ancestor)) ?? false)
-      if (verdict) break
-    }
-    this.#verdicts.set(key, verdict)
-    return verdict
+  /**
+   * Whether one of the owners above is in a set, one outside the object's own circle: what owns itself, or is owned by what it owns,
+   * is made again by nobody unless something else owns the circle. Without `object` whatever stands above counts. The set must be the
+   * same in every call: verdicts are kept.
+   */
+  isBelow(
+    references: ReadonlyArray<OwnerReference>,
+    isMember: (owner: OwnerReference) => boolean,
+    object?: OwnedObject,
+  ): boolean {
+    this.#circles ??= new OwnerCircles({ keyOf: ownerKey, above: (owner) => this.#referencesOf(owner), isMember })
+    const all = this.#circles
+    const circles = references.map((reference) => all.of(reference))
+    // After its owners: if it stands above one of them it is known by now.
+    const own = object === undefined ? undefined : all.known(objectKey(object.gvk, object.uid))
+    return circles.some((circle) => circle.isBelowMember || (circle.holdsMember && circle !== own))
   }
 
   #referencesOf(reference: OwnerReference): ReadonlyArray<OwnerReference> {

@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import type { Clock } from "../runtime/clock.ts"
 import { factsOf } from "../trace/formats/names.ts"
 import { clientSink, finishClient } from "./client-sink.ts"
-import type { ExportForecast } from "./coverage.ts"
 import { auditOf, type ExportAudit, outcomeText } from "./export-audit.ts"
+import type { ExportForecast } from "./export-forecast.ts"
 import {
   type ExportLimits,
   type ExportPlaces,
@@ -56,7 +56,7 @@ export const answerExport = async (
   if (body.tag === "gone") return
   // What is left of the request is not read, so nothing can follow it on this connection.
   if (body.tag === "too-large") response.setHeader("Connection", "close")
-  const reading = body.tag === "too-large" ? body : readExportRequest(body.text, request.headers.accept)
+  const reading = body.tag === "whole" ? readExportRequest(body.text, request.headers.accept) : body
   if (reading.tag !== "request") return refuse(response, reading)
   const { request: wanted, destination } = reading
   const startedMs = clock.monotonicMs()

@@ -52,12 +52,14 @@ export const finishClient = async (response: ServerResponse, sha256: Buffer, clo
   return response.writableFinished
 }
 
-/** What is missing from a trace, as headers. */
-export const setFacts = (response: ServerResponse, { incomplete, gaps, leftOut, unknownOwners }: ExportFacts): void => {
+/** What is missing from a trace, and from its objects, as headers. */
+export const setFacts = (response: ServerResponse, facts: ExportFacts): void => {
+  const { incomplete, gaps, leftOut, unknownOwners, removed } = facts
   if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
   if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
   if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
   if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
+  if (removed.length > 0) response.setHeader("Kubereel-Removed", removed.join(", "))
 }
 
 /** Resolves when the client has taken what was written, or is gone; one that takes nothing is given up. */

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { compileFilters, GivenFilters } from "../trace/filters.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
+import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../trace/formats/trace-item.ts"
 import { readTargetPath, type StoreAddress } from "./targets/target-address.ts"
 
 /** `maximum` by the units of the field; no request means more. */
@@ -34,6 +35,11 @@ export const ExportRequest = Schema.Struct({
   format: Schema.optionalKey(Schema.Literals(["simkube", "ndjson", "kwok"])),
   /** Ours: how the whole trace is compressed. Default: what the end of `export_path` says, else not at all. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
+  /**
+   * Ours: `replay` takes out of the objects what another cluster must be free to decide; formats that are replayed always do. Default:
+   * `none` in NDJSON, which is complete.
+   */
+  sanitise: Schema.optionalKey(Schema.Literals(["none", "replay"])),
   /** Ours: exact bounds in µs since the Unix epoch, instead of whole seconds. */
   start_time: Schema.optionalKey(Schema.Int),
   end_time: Schema.optionalKey(Schema.Int),
@@ -93,7 +99,7 @@ export const readExportRequest = (body: string, accept?: string): ExportRequestR
   const request = withFormat(decoded.success, accept)
   const { fromTime, untilTime } = windowOf(request)
   if (untilTime < fromTime) return refused(`the window ends at ${untilTime} µs, before it starts at ${fromTime} µs`)
-  const fault = selectorFault(request)
+  const fault = selectorFault(request) ?? sanitiseFault(request)
   if (fault !== undefined) return refused(fault)
   const destination = readTargetPath(request.export_path)
   if (destination.tag === "refused") return refused(destination.message)
@@ -122,10 +128,31 @@ const selectorFault = ({ filters }: ExportRequest): string | undefined => {
   }
 }
 
+/** Formats that are replayed hold nothing else. */
+const sanitiseFault = ({ format, sanitise }: ExportRequest): string | undefined =>
+  sanitise === "none" && format !== "ndjson"
+    ? `sanitise: none cannot be had in the format ${format}, whose objects are always made fit for replay; ask for ndjson`
+    : undefined
+
+/** What is taken out of the objects of a trace, as it is named in its header and to people. */
+export const removedFrom = ({ format, sanitise }: ExportRequest): ReadonlyArray<string> => {
+  if (format === "simkube") return REMOVED_FOR_SIMKUBE
+  return format === "kwok" || sanitise === "replay" ? REMOVED_FOR_REPLAY : []
+}
+
 const refused = (message: string): ExportRequestReading => ({ tag: "refused", status: 400, message })
 
 /** characters: a body of a mebibyte can have a fault in every byte. */
 const longestFaults = 2000
+
+/** A namespace that nothing is in: no name has a slash. */
+const nowhere = "/"
+
+/** The filters of a request as they are applied: a window without length holds nothing, not even what existed at that moment. */
+export const filtersOf = (request: ExportRequest): ExportRequest["filters"] => {
+  const { fromTime, untilTime } = windowOf(request)
+  return fromTime < untilTime ? request.filters : { ...request.filters, namespaces: [nowhere] }
+}
 
 /** Which kinds a request wants at all. */
 export const wantsKind = ({ filters: { kinds, excluded_kinds } }: ExportRequest): ((gvk: string) => boolean) => {

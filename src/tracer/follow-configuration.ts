@@ -1,8 +1,8 @@
 /**
- * Applies the configuration file as it changes, while the recorder runs, and says so: in the log, and in metrics.
+ * Applies the configuration file as it changes, while the recorder runs, and says so: in the log, in metrics, and in an Event on the
+ * recorder's pod.
  *
- * A configuration that cannot be used changes nothing but the log and `kubereel_configuration_valid`; the recording goes on with the one
- * before it.
+ * A configuration that cannot be used changes nothing but these; the recording goes on with the one before it.
  */
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../runtime/clock.ts"
@@ -12,6 +12,7 @@ import { type RecorderConfiguration, withinNamespaces } from "./configuration/tr
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
 import type { Metric } from "./metrics-text.ts"
 import type { RecorderVoice } from "./notice-log.ts"
+import type { PodEvents } from "./pod-events.ts"
 import type { Reconfiguration, Recording } from "./recording.ts"
 
 /** What is counted of configurations read since the start. */
@@ -79,24 +80,35 @@ export interface FollowedConfiguration {
   readonly namespaces: ReadonlyArray<string>
 }
 
+/** Who tells people of a configuration that cannot be used, besides the log. Default: nobody. */
+export type Herald = Pick<PodEvents, "warn" | "mended">
+
 /** Follows the file until the scope ends; answers how to read it at once. */
 export const followConfiguration = (
   recording: Pick<Recording, "reconfigure">,
   { file, configuration, load, namespaces }: FollowedConfiguration,
   voice: RecorderVoice,
   reloads: Reloads,
+  herald?: Herald,
 ) =>
   Effect.gen(function* () {
     const apply = async (change: ConfigurationChange): Promise<void> => {
       switch (change.tag) {
         case "unchanged":
+          herald?.mended()
           return reloads.restored()
         case "invalid":
           reloads.refused()
+          herald?.warn({
+            reason: "ConfigurationInvalid",
+            action: "Reload",
+            note: `The changed configuration cannot be used; the one before it stays in force. ${change.error.message}`,
+          })
           voice.warn(`the changed configuration cannot be used; the one before it stays in force`)
           for (const line of change.error.message.split("\n")) voice.warn(line)
           return
         case "changed":
+          herald?.mended()
           for (const warning of change.warnings) voice.warn(formatWarning(file, warning))
           tell(await recording.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), voice)
           reloads.applied()

@@ -37,6 +37,8 @@ export class NoticeLog {
   readonly #clock: Clock
   /** Last state said of each kind, with its reason. */
   readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
+  /** Lists that leave gaps and were begun while their kind was failing: said with its recovery, which may take less than {@link settleMs}. */
+  readonly #unsaidGaps = new Map<string, string>()
   /** Recoveries that are not said yet. */
   readonly #settling = new Map<string, Timer>()
   /** Kinds that met a 401 and have not recovered. */
@@ -84,6 +86,8 @@ export class NoticeLog {
           `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
           { reason: notice.reason },
         )
+      case "extending":
+        return this.#extending(notice)
       case "unwritten":
         return voice.error(`the recording was closed before this could be written to it: ${notice.what}`)
     }
@@ -131,9 +135,13 @@ export class NoticeLog {
     const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
     const relist = state === "listing" ? relistMeanings.get(detail) : undefined
     const line = `${gvk} ${state}: ${relist ?? detail}`
+    if (state === "stopped") this.#sayGap(gvk)
     if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#voice.debug(line)
+    if (relist !== undefined) this.#unsaidGaps.set(gvk, line)
     const say = (): void => {
       this.#settling.delete(gvk)
+      if (relist !== undefined) this.#unsaidGaps.delete(gvk)
+      if (!isTrouble(state)) this.#sayGap(gvk)
       this.#said.set(gvk, { state, reason })
       if (!isTrouble(state)) this.#unauthorized.delete(gvk)
       if (isTrouble(state) || relist !== undefined) this.#voice.warn(line)
@@ -142,6 +150,22 @@ export class NoticeLog {
     if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
     this.#voice.debug(line)
     this.#settling.set(gvk, this.#clock.after(settleMs, say))
+  }
+
+  #sayGap(gvk: string): void {
+    const line = this.#unsaidGaps.get(gvk)
+    this.#unsaidGaps.delete(gvk)
+    if (line !== undefined) this.#voice.warn(line)
+  }
+
+  /** Nothing is recorded meanwhile, for half a minute or more. */
+  #extending({ from, to, share }: Extract<RecordingNotice, { type: "extending" }>): void {
+    const what = `the recording is of format ${from} and`
+    if (share >= 1) return this.#voice.info(`${what} is of format ${to} now`)
+    if (share > 0) return this.#voice.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
+    this.#voice.info(
+      `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
+    )
   }
 
   #trouble(of: string, message: string): void {

@@ -7,23 +7,43 @@ import type { ExportRefused } from "../actors/exporter/definition.ts"
 import type { Settled } from "../actors/owner-resolver/definition.ts"
 import type { CallError } from "../runtime/errors.ts"
 import { type RecorderConfiguration, recordedWhole } from "./configuration/tracked-kind.ts"
-import { type ExportRefusal, type ExportRequest, ownerDeadlineMs, wantsKind, windowOf } from "./export-request.ts"
+import {
+  type ExportRefusal,
+  type ExportRequest,
+  filtersOf,
+  ownerDeadlineMs,
+  removedFrom,
+  wantsKind,
+  windowOf,
+} from "./export-request.ts"
 import type { ExportReader, RunningExport } from "./export-service.ts"
 import type { KindStatus } from "./kind-status.ts"
 import type { Recording } from "./recording.ts"
+import { aheadOfNow, type IncompleteKind, incompleteKinds } from "./window-coverage.ts"
 
 /** An export under way, with what its headers say. */
 export interface StartedExport extends RunningExport {
-  /** Kinds that were not being watched when it was asked for, as text for a header; the trace itself names the same. */
+  /** Kinds of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
   readonly incomplete: string | undefined
   /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
+  /** What was taken out of the objects; empty: nothing. */
+  readonly removed: ReadonlyArray<string>
+}
+
+/** The recording that is asked, and where and when it is. */
+export interface ExportScene {
+  readonly recording: Recording
+  readonly configuration: RecorderConfiguration
+  /** The data directory. */
+  readonly directory: string
+  /** µs since the Unix epoch. */
+  readonly nowMicros: number
 }
 
 /** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
 export const orderExport = (
-  recording: Recording,
-  configuration: RecorderConfiguration,
+  { recording, configuration, directory, nowMicros }: ExportScene,
   request: ExportRequest,
   reader: ExportReader,
   gone: AbortSignal,
@@ -38,20 +58,22 @@ export const orderExport = (
     const { format, compression } = request
     // Read once: header and trace must say the same, and states change while owners are waited for.
     const wanted = wantsKind(request)
-    const incomplete = recording.statuses.incomplete().filter(({ gvk }) => wanted(gvk))
-    const listing = yield* firstLists(recording, incomplete)
+    const statuses = recording.statuses.all().filter(({ gvk }) => wanted(gvk))
+    const listing = yield* firstLists(recording, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    yield* refuseIncomplete(request, incomplete, 0)
+    const incomplete = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    yield* refuseIncomplete(request, incomplete, 0, nowMicros)
     const job = {
       format,
       compression,
+      ...(request.sanitise !== undefined && { sanitise: request.sanitise }),
       cut,
       fromTime,
       untilTime,
-      filters: request.filters,
-      skipOwned: configuration.kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText),
+      filters: filtersOf(request),
+      skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
-      excludeDaemonSetOwned: request.filters.excluded_daemonset_owned ?? format !== "ndjson",
+      excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
       incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
@@ -64,8 +86,15 @@ export const orderExport = (
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
-    yield* refuseIncomplete(request, incomplete, started.gaps).pipe(Effect.tapError(() => Effect.sync(started.cancel)))
-    return { ...started, incomplete: describeIncomplete(incomplete), unknownOwners: describeUnknown(settled) }
+    yield* refuseIncomplete(request, incomplete, started.gaps, nowMicros).pipe(
+      Effect.tapError(() => Effect.sync(started.cancel)),
+    )
+    return {
+      ...started,
+      incomplete: describeIncomplete(incomplete),
+      unknownOwners: describeUnknown(settled),
+      removed: removedFrom(request),
+    }
   })
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
@@ -77,16 +106,29 @@ export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfigura
 /** Unless the request says otherwise: formats that are replayed leave out what the replayed owners make again. */
 const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
 
+const leavesDaemonSetOwnedOut = ({ format, filters }: ExportRequest): boolean =>
+  filters.excluded_daemonset_owned ?? format !== "ndjson"
+
+/** Kinds whose owned objects are left out of every export. */
+const skippedKinds = ({ kinds }: RecorderConfiguration): ReadonlyArray<string> =>
+  kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText)
+
+/** Whether an object of this export may be left out because of its owners. */
+export const asksOwners = (request: ExportRequest, configuration: RecorderConfiguration): boolean =>
+  leavesOwnedOut(request) ||
+  leavesDaemonSetOwnedOut(request) ||
+  skippedKinds(configuration).some((gvk) => wantsKind(request)(gvk))
+
 /**
  * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
  * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
  */
 export const firstLists = (
   { store }: Pick<Recording, "store">,
-  incomplete: ReadonlyArray<KindStatus>,
+  statuses: ReadonlyArray<KindStatus>,
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.forEach(
-    incomplete.filter(({ state }) => state === "listing"),
+    statuses.filter(({ state }) => state === "listing"),
     ({ gvk }) =>
       store.call("kindState", gvk).pipe(
         Effect.map(({ resumeVersion }) => (resumeVersion === "" ? [gvk] : [])),
@@ -100,20 +142,29 @@ export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/** What `require=all` complains of; `undefined` if nothing is missing. */
-export const missingOf = (incomplete: ReadonlyArray<KindStatus>, gaps: number): string | undefined => {
-  const faults = incomplete.map(({ gvk, state, detail }) => `${gvk} is ${state}${detail === "" ? "" : ` (${detail})`}`)
+/** What `require=all` complains of; `undefined` if nothing is missing, or it was not asked for. */
+export const missingOf = (
+  request: ExportRequest,
+  incomplete: ReadonlyArray<IncompleteKind>,
+  gaps: number,
+  nowMicros: number,
+): string | undefined => {
+  if (request.require !== "all") return undefined
+  const faults = incomplete.map(({ gvk, fault }) => `${gvk} ${fault}`)
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
+  const ahead = aheadOfNow(windowOf(request), nowMicros)
+  if (ahead !== undefined) faults.push(ahead)
   return faults.length === 0 ? undefined : `not everything that was asked for is recorded: ${faults.join("; ")}`
 }
 
 const refuseIncomplete = (
-  { require: wanted }: ExportRequest,
-  incomplete: ReadonlyArray<KindStatus>,
+  request: ExportRequest,
+  incomplete: ReadonlyArray<IncompleteKind>,
   gaps: number,
+  nowMicros: number,
 ): Effect.Effect<void, ExportRefusal> => {
-  const missing = wanted === "all" ? missingOf(incomplete, gaps) : undefined
-  return missing === undefined ? Effect.void : Effect.fail({ status: 409, message: missing })
+  const message = missingOf(request, incomplete, gaps, nowMicros)
+  return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 
 const aborted = (signal: AbortSignal): Effect.Effect<void> =>
@@ -124,8 +175,8 @@ const aborted = (signal: AbortSignal): Effect.Effect<void> =>
     return Effect.sync(() => signal.removeEventListener("abort", done))
   })
 
-/** For a header: `v1.Pod=forbidden, …`; `undefined` when everything is being watched. */
-const describeIncomplete = (kinds: ReadonlyArray<KindStatus>): string | undefined =>
+/** For a header: `v1.Pod=forbidden, …`; `undefined` when nothing is missing. */
+const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined =>
   kinds.length === 0 ? undefined : kinds.map(({ gvk, state }) => `${gvk}=${state}`).join(", ")
 
 /** Characters of a header: clients take 8 KB of all headers together, some of them. */

@@ -11,20 +11,25 @@ import { defaultDetect, defaultIgnore } from "../kube/scanner/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/policy.ts"
 import { systemClock } from "../runtime/clock.ts"
+import { memoryBound } from "../runtime/container-memory.ts"
 import { ActorGaveUp, ActorGone, messageOf } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
-import { askCoverage, forecastExport } from "./coverage.ts"
+import { askCoverage } from "./coverage.ts"
+import { DiskMetrics, readVolumeBytes, volumeVariable } from "./disk-metrics.ts"
+import { forecastExport } from "./export-forecast.ts"
 import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export-limits.ts"
 import { followConfiguration, Reloads } from "./follow-configuration.ts"
 import { bindHttpApi, serveHttpApi } from "./http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
+import { describeShortage } from "./memory-shares.ts"
 import { formatMetrics } from "./metrics-text.ts"
 import { NoticeLog, type RecorderVoice } from "./notice-log.ts"
-import { orderExport } from "./order-export.ts"
+import { type ExportScene, orderExport } from "./order-export.ts"
+import { openPodEvents } from "./pod-events.ts"
 import { RecorderError } from "./recorder-error.ts"
 import { gatherMetrics } from "./recorder-metrics.ts"
 import { type Recording, startRecording } from "./recording.ts"
@@ -116,6 +121,8 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
+    const memory = memoryBound()
+    const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
     const recording = yield* startRecording({
       kinds: configuration.kinds,
       directory: dataDirectory,
@@ -123,16 +130,26 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       endpoints: credentials,
       userAgent,
       reportEvents: settings.reportEvents,
+      memory,
       policy: settings.policy ?? defaultWatchPolicy,
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => log.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    const shortage = describeShortage(memory, recording.watchers.length)
+    if (shortage !== undefined) voice.warn(shortage)
     /** Read for each request: it may be exchanged while the recorder runs. */
     const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: recording.kinds })
+    const scene = (): ExportScene => ({
+      recording,
+      configuration: inForce(),
+      directory: dataDirectory,
+      nowMicros: systemClock.wallMicros(),
+    })
     // Not waited for: a server that accepts and never answers must not keep the interface shut.
     yield* Effect.forkScoped(learnCluster(recording, credentials, userAgent))
     yield* refreshCredentials(recording, credentials)
     const access = yield* openAccess(accessSettings, {
+      host: settings.bind,
       credentials,
       userAgent,
       clock: systemClock,
@@ -143,12 +160,16 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       isReady: () => recording.statuses.isReady,
       verboseReadiness: () => recording.statuses.verboseReadiness(),
       metrics: async () =>
-        formatMetrics([...(await gatherMetrics(recording, systemClock.wallMicros())), ...reloads.metrics()]),
+        formatMetrics([
+          ...(await gatherMetrics(recording, systemClock.wallMicros())),
+          ...(await disk.now()),
+          ...reloads.metrics(),
+        ]),
       access,
       turnedAway: (facts) => voice.warn("turned away", { ...facts }),
       coverage: (window) => askCoverage(recording, dataDirectory, window, systemClock.wallMicros()),
-      forecast: (request) => forecastExport(recording, inForce(), dataDirectory, request, systemClock.wallMicros()),
-      startExport: (request, reader, gone) => orderExport(recording, inForce(), request, reader, gone),
+      forecast: (request) => forecastExport(scene(), request),
+      startExport: (request, reader, gone) => orderExport(scene(), request, reader, gone),
       places: new ExportPlaces(),
       limits: settings.exportLimits ?? defaultExportLimits,
       audit: (line) => voice.info("export", { ...line }),
@@ -166,6 +187,7 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       },
       voice,
       reloads,
+      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, voice }),
     )
     keep()
     const { length } = configuration.kinds

@@ -19,6 +19,7 @@ import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { WatchPolicy } from "../kube/watch/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
+import { type MemoryBound, memoryBound } from "../runtime/container-memory.ts"
 import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
 import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
 import { workerThread } from "../runtime/thread.ts"
@@ -26,11 +27,12 @@ import type { TrackedKind } from "./configuration/tracked-kind.ts"
 import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
 import { ExportService } from "./export-service.ts"
 import { KindStatuses } from "./kind-status.ts"
+import { memoryLimitsOf } from "./memory-shares.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { recordStop } from "./record-stop.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
-import { memoryLimits, type WorkerRole, workerEntry } from "./worker-entries.ts"
+import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "./credential-refresh.ts"
 export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
@@ -54,6 +56,8 @@ export type RecordingNotice =
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
   /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
+  /** A recording of an earlier format is being made one of today's; `share` of it is done, 0 to 1. */
+  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
   /** The recording was closed before the store took this, in words. */
   | { readonly type: "unwritten"; readonly what: string }
 
@@ -70,6 +74,8 @@ export interface RecordingOptions {
   /** How often actors may crash. Default: 5 times in 10 min. */
   readonly restart?: RestartPolicy
   readonly clock?: Clock
+  /** What all threads may take together. Default: what the container, or the machine, allows. */
+  readonly memory?: MemoryBound
   /** Where a role's worker code is. Default: the bundles of this package. */
   readonly entry?: (role: WorkerRole) => URL
 }
@@ -122,7 +128,8 @@ export const startRecording = (options: RecordingOptions) =>
       statuses.setStoreTrouble(trouble)
       options.notify({ type: "store", trouble })
     }
-    const worker = (role: WorkerRole) => workerThread(entry(role), memoryLimits[role])
+    const memory = options.memory ?? memoryBound()
+    const worker = (role: WorkerRole) => workerThread(entry(role), () => memoryLimitsOf(memory, plan.kinds.size)[role])
 
     // The store may tell of owners before there is anything to ask them with.
     let areOwnersNamed = false
@@ -154,6 +161,8 @@ export const startRecording = (options: RecordingOptions) =>
             return
           case "refused":
             return refused(report)
+          case "extending":
+            return options.notify(report)
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()

@@ -1,4 +1,5 @@
 /** Reads the body of a request, no more of it than an export request can have. */
+import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 
 /** Largest body in bytes, SimKube's limit. */
@@ -14,6 +15,7 @@ const patienceBytes = 16 * exportRequestBytes
 export type RequestBody =
   | { readonly tag: "whole"; readonly text: string }
   | { readonly tag: "too-large"; readonly status: 413; readonly message: string }
+  | { readonly tag: "not-text"; readonly status: 400; readonly message: string }
   | { readonly tag: "gone" }
 
 const tooLarge: RequestBody = {
@@ -21,6 +23,9 @@ const tooLarge: RequestBody = {
   status: 413,
   message: `an export request has at most ${exportRequestBytes} bytes`,
 }
+
+/** Read all the same, a name would have other characters than were sent, and match nothing. */
+const notText: RequestBody = { tag: "not-text", status: 400, message: "the body is not UTF-8" }
 
 /** Never rejects. What is beyond the limit is taken from the socket and forgotten, so that the client comes to read the answer. */
 export const readBody = (request: IncomingMessage): Promise<RequestBody> =>
@@ -37,8 +42,9 @@ export const readBody = (request: IncomingMessage): Promise<RequestBody> =>
       }
     })
     request.on("end", () => {
+      const body = Buffer.concat(pieces)
       if (length > exportRequestBytes) resolve(tooLarge)
-      else resolve({ tag: "whole", text: Buffer.concat(pieces).toString("utf8") })
+      else resolve(isUtf8(body) ? { tag: "whole", text: body.toString("utf8") } : notText)
     })
     request.on("error", () => resolve({ tag: "gone" }))
     request.on("close", () => resolve({ tag: "gone" }))

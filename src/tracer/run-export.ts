@@ -14,7 +14,7 @@ import type { ExportReader } from "./export-service.ts"
 import type { StartedExport } from "./order-export.ts"
 
 /** What an export tells of itself before its first byte. */
-export type ExportFacts = Pick<StartedExport, "incomplete" | "gaps" | "leftOut" | "unknownOwners">
+export type ExportFacts = Pick<StartedExport, "incomplete" | "gaps" | "leftOut" | "unknownOwners" | "removed">
 
 /** Takes the bytes of one export. */
 export interface ExportSink {

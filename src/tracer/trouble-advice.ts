@@ -43,6 +43,6 @@ export const withAdvice = (reason: string): string => {
   const advice = code === undefined ? undefined : adviceByCode.get(code)
   if (advice !== undefined) return `${plain}; ${advice}`
   return /HTTP 401\b/.test(plain)
-    ? `${plain}; the credentials are not accepted: log in again, or renew the token; what the kubeconfig names is read again by itself`
+    ? `${plain}; the credentials are not accepted: log in again, or renew the token (of a pod: is its ServiceAccount still there, and does the kubelet renew its token?); what is on disk is read again by itself`
     : plain
 }

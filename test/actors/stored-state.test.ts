@@ -50,6 +50,7 @@ const stateWith = (version: fc.Arbitrary<StoredObject["version"]>): fc.Arbitrary
       fc.record({
         number: uint32,
         uid: text,
+        namespace: text,
         start: fc.maxSafeInteger(),
         end: fc.option(fc.maxSafeInteger(), { nil: undefined }),
         owned: fc.boolean(),
@@ -112,6 +113,7 @@ const asMessage = ({ objects, pods, ...state }: StoredState): Record<string, unk
     pod_ends: doubles(pods.map(({ end }) => end ?? Number.NaN)),
     pods_owned: Buffer.from(pods.map(({ owned }) => (owned ? 1 : 0))),
     pod_uids: pods.map(({ uid }) => uid),
+    pod_namespaces: pods.map(({ namespace }) => namespace),
     next_pod_number: state.nextPodNumber,
     lives_version: state.lives.resumeVersion,
     lives_epoch: state.lives.epoch,

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { gunzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
-import { openTraceFile } from "../../src/cli/convert-trace.ts"
+import { openTraceFile } from "../../src/cli/convert-input.ts"
 import { exitCodes } from "../../src/cli/exit-codes.ts"
 import { goldenTrace } from "../trace/recording.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
@@ -73,32 +73,125 @@ describe("reel convert", () => {
     expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
   })
 
-  test("a bad trace: offset and reason, exit code 1, no file", async () => {
-    for (const [name, bytes, reason] of [
-      [
-        "cut.sktrace",
-        trace.subarray(0, 5000),
-        /^reel convert: .*cut\.sktrace: not a simkube trace .*: byte \d+: truncated: /,
-      ],
-      [
-        "bad.sktrace",
-        Buffer.concat([trace.subarray(0, 40), Buffer.from([0xc1]), trace.subarray(41)]),
-        /byte \d+: malformed/,
-      ],
-      ["bad.ndjson", Buffer.from('{"format":"kubereel"}\n'), /byte 0: line 1: version undefined/],
-      ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
-      ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
-      ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
-      ["empty", Buffer.alloc(0), /byte 0: it is empty/],
-      ["text", Buffer.from("hello\n"), /byte 0: it begins like no trace; name its format with --from/],
-    ] as const) {
-      writeFileSync(path(name), bytes)
-      const { code, error } = await convert([path(name), path("out.ndjson")])
-      expect({ name, code }).toEqual({ name, code: exitCodes.failed })
-      expect(error).toMatch(reason)
-      expect(error.trimEnd().split("\n")).toHaveLength(1)
-      expect(readdirSync(folder).filter((left) => left.startsWith("out") || left.includes("partial"))).toEqual([])
-    }
+  test.each(["out.ndjson", "out.sktrace", "out.yaml"])(
+    "a bad trace for %s: offset and reason, exit code 1, no file",
+    async (out) => {
+      for (const [name, bytes, reason] of [
+        [
+          "cut.sktrace",
+          trace.subarray(0, 5000),
+          /^reel convert: .*cut\.sktrace: not a simkube trace .*: byte \d+: truncated: /,
+        ],
+        [
+          "bad.sktrace",
+          Buffer.concat([trace.subarray(0, 40), Buffer.from([0xc1]), trace.subarray(41)]),
+          /byte \d+: malformed/,
+        ],
+        ["bad.ndjson", Buffer.from('{"format":"kubereel"}\n'), /byte 0: line 1: version undefined/],
+        ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
+        ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
+        ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
+        ["empty", Buffer.alloc(0), /byte 0: it is empty/],
+        ["text", Buffer.from("hello\n"), /byte 0: it begins like no trace; name its format with --from/],
+      ] as const) {
+        writeFileSync(path(name), bytes)
+        const { code, error } = await convert([path(name), path(out)])
+        expect({ name, code }).toEqual({ name, code: exitCodes.failed })
+        expect(error).toMatch(reason)
+        expect(error.trimEnd().split("\n")).toHaveLength(1)
+        expect(readdirSync(folder).filter((left) => left.startsWith("out") || left.includes("partial"))).toEqual([])
+      }
+    },
+  )
+
+  describe("a recorder's NDJSON, which is read twice for a format that is replayed", () => {
+    const reference = '{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"d"}'
+    const status = '{"containerStatuses":[{"state":{"running":{"startedAt":"1970-01-01T00:00:05Z"}}}]}'
+    const lines = [
+      '{"format":"kubereel","version":1,"window":{"start":1,"end":9000000},"cut":2,"kinds":["v1.Pod","apps/v1.Deployment"],"incomplete":[]}',
+      `{"sequence":1,"time":1000000,"action":"applied","gvk":"v1.Pod","uid":"p","namespace":"a","name":"web-1","resourceVersion":"1","object":{"metadata":{"name":"web-1","namespace":"a","uid":"p","ownerReferences":[${reference}]},"spec":{"containers":[]},"status":${status}}}`,
+      '{"sequence":2,"time":2000000,"action":"applied","gvk":"apps/v1.Deployment","uid":"d","namespace":"a","name":"web","resourceVersion":"1","object":{"metadata":{"name":"web","namespace":"a","uid":"d"},"spec":{}}}',
+      '{"end":{"snapshot":0,"events":2,"gaps":0}}',
+    ]
+    const ndjson = Buffer.from(`${lines.join("\n")}\n`)
+
+    test("has lives and owners that come later in the file, from a file as from a pipe", async () => {
+      writeFileSync(path("a.ndjson"), ndjson)
+      expect((await convert([path("a.ndjson"), path("b.sktrace")])).code).toBe(exitCodes.ok)
+      const back = await convert([path("b.sktrace"), "-", "--to", "ndjson"])
+      expect(back.output).toContain('"ownerReferences":[{')
+      expect(back.output).toMatch(
+        /"lifecycles":\{"gvk":"apps\/v1\.Deployment","owner":"a\/web".*"state":"running","start":5/,
+      )
+      for (const bytes of [ndjson, zstdCompressSync(ndjson)]) {
+        const openInput = async () => ({
+          bytes: (async function* () {
+            for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100)
+          })(),
+          size: undefined,
+        })
+        expect((await convert(["-", path("c.sktrace"), "-f"], { openInput })).code).toBe(exitCodes.ok)
+        expect(Buffer.compare(readFileSync(path("c.sktrace")), readFileSync(path("b.sktrace")))).toBe(0)
+      }
+    })
+
+    test("without what its objects own has their lives all the same, and in NDJSON only the owners", async () => {
+      writeFileSync(path("a.ndjson"), ndjson)
+      const owned = ["--owned", "exclude"]
+      const { code, error } = await convert([path("a.ndjson"), path("b.sktrace"), ...owned])
+      expect({ code, error }).toEqual({
+        code: exitCodes.ok,
+        error: expect.stringMatching(/b\.sktrace: 1 event, .*, ndjson to simkube\n$/),
+      })
+      const back = await convert([path("b.sktrace"), "-", "--to", "ndjson"])
+      expect(back.output).toContain('"name":"web"')
+      expect(back.output).not.toContain("web-1")
+      expect(back.output).toMatch(/"lifecycles":\{"gvk":"apps\/v1\.Deployment","owner":"a\/web"/)
+      const { output } = await convert([path("a.ndjson"), "-", "--to", "ndjson", ...owned])
+      expect(output.split("\n").filter((line) => line.includes('"action"'))).toEqual([lines[2]])
+    })
+
+    test("of which nobody knows who owns what cannot leave out what is owned", async () => {
+      writeFileSync(path("a.sktrace"), trace)
+      expect(await convert([path("a.sktrace"), path("b.yaml"), "--owned", "exclude"])).toEqual({
+        code: exitCodes.failed,
+        output: "",
+        error: `reel convert: ${path("a.sktrace")}: its objects have no UIDs, so nobody can tell what they own (--owned exclude). Nothing was written\n`,
+      })
+      expect(existsSync(path("b.yaml"))).toBe(false)
+    })
+
+    test("is told of if it is gone the second time, and leaves nothing", async () => {
+      writeFileSync(path("a.ndjson"), ndjson)
+      let opened = 0
+      const openInput = async (name: string) => {
+        if (opened++ > 0) rmSync(name)
+        return openTraceFile(name)
+      }
+      expect(await convert([path("a.ndjson"), path("b.sktrace")], { openInput })).toMatchObject({
+        code: exitCodes.failed,
+        error: `reel convert: cannot read ${path("a.ndjson")}: there is no such file\n`,
+      })
+      expect(readdirSync(folder)).toEqual([])
+    })
+
+    test("that is bad in a pipe is told of at the same byte, and leaves nothing", async () => {
+      const bad = Buffer.from(ndjson.toString().replace('"sequence":2', '"sequence":"2"'))
+      const openInput = async () => ({
+        bytes: (async function* () {
+          yield bad
+        })(),
+        size: undefined,
+      })
+      const { code, error } = await convert(["-", path("b.sktrace"), "--from", "ndjson"], { openInput })
+      expect({ code, error }).toEqual({
+        code: exitCodes.failed,
+        error: expect.stringMatching(
+          new RegExp(`^reel convert: standard input: .*byte ${bad.indexOf('{"sequence":"2"')}: line 3: `),
+        ),
+      })
+      expect(readdirSync(folder)).toEqual([])
+    })
   })
 
   test("--from wins over name and bytes", async () => {

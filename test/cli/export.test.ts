@@ -4,10 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
 import { ServerUnreachable } from "../../src/cli/export-errors.ts"
+import { checkExport, type ExportCheck } from "../../src/cli/export-trace-check.ts"
 import { formatBytes } from "../../src/cli/quantities.ts"
 import type { ObjectEvent } from "../../src/trace/event.ts"
 import { encodeMessagePack } from "../../src/trace/message-pack-writer.ts"
@@ -139,7 +141,7 @@ describe("an export", () => {
     const { url, requests } = await recorder((response) => response.end(small))
     const filters =
       "-n shop-* --label app=web --kind apps/*,v1.Pod --exclude-kind v1.Event --name web --exclude-name shop/old"
-    const limits = "--require all --maximum-time 90s --maximum-size 1Mi"
+    const limits = "--require all --sanitise replay --maximum-time 90s --maximum-size 1Mi"
     await run(["-s", url, "-o", join(folder, "a"), ...filters.split(" "), ...limits.split(" ")])
     expect(requests[0]?.body).toMatchObject({
       filters: {
@@ -153,6 +155,7 @@ describe("an export", () => {
         excluded_names: ["shop/old"],
       },
       require: "all",
+      sanitise: "replay",
       maximum_seconds: 90,
       maximum_bytes: 1_048_576,
     })
@@ -226,6 +229,7 @@ describe("an export", () => {
       state: "watching",
       detail: "",
       events: 1234,
+      objects: 1,
       ranges: [{ start: now - 60 * second, end: now }],
       gaps: [] as object[],
     }
@@ -234,6 +238,7 @@ describe("an export", () => {
       cut: 7,
       format: "ndjson",
       kinds: [kind],
+      countedBefore: [] as string[],
       incomplete: [] as string[],
       leftOut: [],
       unknownOwners: { count: 0, first: [] },
@@ -250,8 +255,12 @@ describe("an export", () => {
     }
     expect(await asked(forecast)).toEqual([
       exitCodes.ok,
-      "1,234 events before filters, 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z\n" +
-        "  v1.Pod: 1,234 events, recorded 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z, watching\n",
+      "1 object at the start and 1,234 events, 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z\n" +
+        "  v1.Pod: 1 object at the start and 1,234 events, recorded 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z, watching\n",
+    ])
+    expect(await asked({ ...forecast, countedBefore: ["label filters", "owner filters"] })).toEqual([
+      exitCodes.ok,
+      expect.stringContaining("1,234 events before label filters and owner filters, 2026-"),
     ])
     const gap = { start: now - 30 * second, end: now - 20 * second, reason: "expired", detail: "" }
     expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
@@ -301,29 +310,64 @@ describe("an export", () => {
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
   })
 
-  test("compressed, or as kwok has it, is whole if its checksum says so, and only then", async () => {
-    const whole = Buffer.from("compressed")
+  test("as kwok has it is whole if its checksum says so, and only then", async () => {
+    const whole = Buffer.from("kind: ResourcePatch\n")
     const digest = createHash("sha256").update(whole).digest("base64")
     const { url, requests } = await recorder((response) => {
-      const isAsked = requests.length < 3
+      const isAsked = requests.length < 2
       response.writeHead(200, isAsked ? { Trailer: "Repr-Digest" } : {})
       response.write(whole)
       if (isAsked) response.addTrailers({ "Repr-Digest": `sha-256=:${digest}:` })
       response.end()
     })
-    const codes: number[] = []
-    for (const name of ["a.ndjson.zst", "b.yaml", "c.sktrace.gz"]) {
-      const { code, error } = await run(["-s", url, "-o", join(folder, name)])
-      codes.push(code)
-      if (code !== exitCodes.ok) expect(error).toContain("no checksum followed it")
-    }
-    expect(codes).toEqual([exitCodes.ok, exitCodes.ok, exitCodes.failed])
-    expect(requests.map(({ body }) => body)).toMatchObject([
-      { format: "ndjson", compression: "zstd" },
-      { format: "kwok" },
-      { format: "simkube", compression: "gzip" },
+    expect((await run(["-s", url, "-o", join(folder, "a.yaml")])).code).toBe(exitCodes.ok)
+    const { code, error } = await run(["-s", url, "-o", join(folder, "b.yaml")])
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("no checksum followed it")])
+    expect(requests[0]?.body).toMatchObject({ format: "kwok" })
+    expect(await readdir(folder)).toEqual(["a.yaml"])
+  })
+
+  test("compressed is unpacked on the side, and shows by itself whether it is whole", async () => {
+    const compressed = new Map([
+      ["a.ndjson.zst", zstdCompressSync(small)],
+      ["b.ndjson.gz", gzipSync(small)],
+      ["c.sktrace.zst", zstdCompressSync(simkube)],
     ])
-    expect((await readdir(folder)).sort()).toEqual(["a.ndjson.zst", "b.yaml"])
+    for (const [name, whole] of compressed) {
+      const { url, requests } = await recorder((response) => response.end(whole))
+      const { code, error } = await run(["-s", url, "-o", join(folder, name)])
+      expect([code, error]).toEqual([
+        exitCodes.ok,
+        expect.stringContaining(name.includes("ndjson") ? ": 3 events, " : ": "),
+      ])
+      expect(await readFile(join(folder, name))).toEqual(whole)
+      expect(requests[0]?.body).toMatchObject({ compression: name.endsWith(".gz") ? "gzip" : "zstd" })
+    }
+    expect((await readdir(folder)).sort()).toEqual([...compressed.keys()])
+  })
+
+  test("compressed and cut off anywhere, or with something behind it, leaves no file", async () => {
+    const texts = [small, small.subarray(0, small.lastIndexOf("\n", -2) + 1), Buffer.concat([small, small])]
+    for (const [compress, compression] of [
+      [zstdCompressSync, "zstd"],
+      [gzipSync, "gzip"],
+    ] as const) {
+      const [whole = Buffer.alloc(0), ...others] = texts.map((text) => compress(text))
+      const cuts = Array.from({ length: whole.length }, (_, length) => whole.subarray(0, length))
+      const damaged = Buffer.from(whole)
+      damaged.writeUInt8(damaged.readUInt8(10) ^ 0xff, 10)
+      for (const bytes of [...cuts, ...others, damaged]) {
+        using check = checkExport("ndjson", compression) as ExportCheck
+        // In two pieces.
+        const faults = [await check.add(bytes.subarray(0, 7)), await check.add(bytes.subarray(7))]
+        const verdict = await check.finish()
+        expect([...faults, verdict._tag].some((each) => each !== undefined && each !== "Whole")).toBe(true)
+      }
+    }
+    const { url } = await recorder((response) => response.end(gzipSync(small).subarray(0, -3)))
+    const { code, error } = await run(["-s", url, "-o", join(folder, "a.ndjson.gz")])
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("its compressed bytes are damaged: ")])
+    expect(await readdir(folder)).toEqual([])
   })
 
   test("of an incomplete recording is written, with a warning and exit code 3", async () => {
@@ -342,6 +386,34 @@ describe("an export", () => {
     expect(await readFile(path)).toEqual(small)
   })
 
+  test("of a window that begins before the recording says from where it is, and how to ask for all there is", async () => {
+    const state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z"
+    const { url } = await recorder((response) => {
+      response.setHeader("Kubereel-Incomplete", state)
+      response.end(small)
+    })
+    const { code, error } = await run(["-s", url, "--start=-2h", "-o", join(folder, "a")])
+    expect(code).toBe(exitCodes.incomplete)
+    expect(error).toContain(
+      `is incomplete: ${state}. The recording does not reach back that far; --start 0 asks for all`,
+    )
+  })
+
+  test("of the usual window lacks nothing where the recording is younger, and something where a kind is forbidden", async () => {
+    let state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z, v1.Node=unrecorded"
+    const { url } = await recorder((response) => {
+      response.setHeader("Kubereel-Incomplete", state)
+      response.end(small)
+    })
+    const young = await run(["-s", url, "-o", join(folder, "a")])
+    expect(young.code).toBe(exitCodes.ok)
+    expect(young.error).toContain(`the recording is younger than the window: ${state}`)
+    state += ", v1.Secret=forbidden"
+    const { code, error } = await run(["-s", url, "-f", "-o", join(folder, "a")])
+    expect(code).toBe(exitCodes.incomplete)
+    expect(error).toContain(`is incomplete: ${state}. `)
+  })
+
   test("with one gap says so in the singular, and does not guess at its reason", async () => {
     const { url } = await recorder((response) => {
       response.setHeader("Kubereel-Gaps", "1")
@@ -357,7 +429,7 @@ describe("an export", () => {
     const { url } = await recorder((response) => response.end(small))
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 } })
     const { error } = await run(["-s", url, "-o", "-"], terminal)
-    expect(error).toContain(`\r\u001b[Kexporting: ${formatBytes(small.length)}\r\u001b[Kstandard output: `)
+    expect(error).toContain(`\r\u001b[Kexporting: ${formatBytes(small.length)}, 3 events\r\u001b[Kstandard output: `)
   })
 })
 

@@ -79,6 +79,14 @@ describe("reel", () => {
       'reel record: --allow-anonymous has no place beside --auth kubernetes\nTry "reel record --help".\n',
     ],
     [
+      ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-host", "a.example"],
+      'reel record: --allow-host is for --auth none, not for --auth kubernetes\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--allow-host", "http://a"],
+      'reel record: --allow-host "http://a": it must be a host name without a port, such as recorder.example.com\nTry "reel record --help".\n',
+    ],
+    [
       ["record", "-c", "a.yml", "--allow-target", "/tmp"],
       'reel record: --allow-target "/tmp": "/tmp" is no object store; files need no permission\nTry "reel record --help".\n',
     ],
@@ -137,6 +145,14 @@ describe("reel record", () => {
       access: { auth: "none", allowAnonymous: false },
       allowedTargets: [],
       exportLimits: { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY },
+    })
+  })
+
+  test("hands names by which it may be reached to the recorder", async () => {
+    expect((await record(["-c", "a.yml", "--allow-host", "a.example,b.example"])).access).toEqual({
+      auth: "none",
+      allowAnonymous: false,
+      allowedHosts: ["a.example", "b.example"],
     })
   })
 

@@ -137,6 +137,29 @@ describe("reel snapshot", () => {
     expect(objectsOf(await itemsOf("now.sktrace", "simkube"))).toContain("v1.Pod shop/web-1-a")
   })
 
+  test("keeps objects that own themselves or each other, which nobody would make again, and leaves out what they own", async () => {
+    const put = (name: string, ...owners: ReadonlyArray<KubernetesObject>): KubernetesObject =>
+      sandbox.put("apps/v1.Deployment", {
+        metadata: {
+          namespace: "shop",
+          name,
+          ownerReferences: owners.flatMap((each) => owner("apps/v1.Deployment", each)),
+        },
+        spec: {},
+      })
+    const [one, other, alone] = [put("one"), put("other"), put("alone")]
+    put("one", other)
+    put("other", one)
+    put("alone", alone)
+    put("child", one)
+    const [ring, top] = [put("ring"), put("top")]
+    put("ring", ring, top)
+    expect(await snapshot(["apps/v1.Deployment"], "now.sktrace")).toMatchObject({ code: exitCodes.ok })
+    expect(objectsOf(await itemsOf("now.sktrace", "simkube"))).toEqual(
+      ["alone", "one", "other", "top"].map((name) => `apps/v1.Deployment shop/${name}`),
+    )
+  })
+
   test("tells SimKube of the pods that run, by the owner that tracks them, also where pods are not part of the trace", async () => {
     const running = (
       spec: { readonly containers: ReadonlyArray<object>; readonly priority?: number },

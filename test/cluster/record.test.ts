@@ -42,7 +42,6 @@ const tracked: ReadonlyArray<ObservedKind & { readonly settings: string; readonl
 ]
 const rules = new Map(tracked.map(({ gvk, rule }) => [gvk, rule]))
 const prefixes = [`first-${process.pid}`, `second-${process.pid}`] as const
-const startSeconds = Math.floor(Date.now() / 1000) - 1
 
 let cluster: TestCluster
 let directory = ""
@@ -124,7 +123,8 @@ const exportText = async (): Promise<string> => {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({
-      start_ts: startSeconds,
+      // The beginning of the recording, before which nothing is missing.
+      start_ts: 0,
       end_ts: Math.floor(Date.now() / 1000) + 2,
       export_path: "file:///export",
       filters: { excluded_namespaces: [], excluded_labels: [] },

@@ -20,6 +20,19 @@ test("it takes less than 80 MB of a registry", { timeout: 60_000 }, async () => 
   expect(await image.compressedSize()).toBeLessThan(80e6)
 })
 
+test("it can write to every store: whole SDKs, with all that they need", { timeout: 60_000 }, async () => {
+  const script = `for (const name of ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]) {
+    const sdk = await import(name)
+    console.log(Object.keys(sdk).filter((each) => /^(S3Client|BlobServiceClient|Storage)$/.test(each)).join())
+  }`
+  const { stdout } = await promisify(execFile)(
+    join(image.directory, "nodejs/bin/node"),
+    ["--input-type=module", "--eval", script],
+    { cwd: join(image.directory, "app"), env: {} },
+  )
+  expect(stdout.trim().split("\n")).toEqual(["S3Client", "BlobServiceClient", "Storage"])
+})
+
 test("it holds no sources, tests, source maps, package manager or shell", async () => {
   const { stdout } = await promisify(execFile)("find", [image.directory, "-type", "f"], { maxBuffer: 16 << 20 })
   const files = stdout

@@ -16,6 +16,8 @@ describe("the pod", () => {
     for (const words of [
       [],
       ["--auth", "none"],
+      ["--auth", "token", "--token-secret", "who/may"],
+      ["--allow-target", "s3://traces/team-a", "--allow-target", "gs://traces/"],
       ["--volume-claim", "--fsync", "always", "--record-namespace", "a,b", "--allow-secrets", "--bind", "::"],
     ]) {
       const [command, ...rest] = (await pod(...words)).containers[0].args
@@ -89,10 +91,11 @@ test("addresses that are named may reach it", async () => {
 
 describe("unless --auth is none", () => {
   test("there is a Role for who may export, and nobody is bound to it", async () => {
-    const { objects, one } = await printed("--offline")
-    expect(rightsOf(one("Role"))).toEqual(["create,get kubereel.dev/exports"])
-    expect(one("Role").metadata).toMatchObject({ name: "kubereel-export", namespace: "kubereel" })
-    expect(objects.filter(({ kind }) => kind === "RoleBinding")).toEqual([])
+    const { named } = await printed("--offline")
+    const roles = named("Role", "kubereel-export")
+    expect(roles.flatMap(rightsOf)).toEqual(["create,get kubereel.dev/exports", "create /services/proxy kubereel:http"])
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["kubereel"])
+    expect(named("RoleBinding", "kubereel-export")).toEqual([])
   })
 
   test("anybody may ask, and Prometheus shows its token", async () => {
@@ -105,8 +108,82 @@ describe("unless --auth is none", () => {
   })
 
   test("nothing of that is there without it", async () => {
-    const { objects } = await printed("--offline", "--auth", "none")
-    expect(objects.filter(({ kind }) => kind === "Role")).toEqual([])
+    expect((await printed("--offline", "--auth", "none")).named("Role", "kubereel-export")).toEqual([])
+  })
+})
+
+describe("--auth token", () => {
+  test("mounts the tokens of a Secret where the recorder reads them, again and again", async () => {
+    const { one } = await printed("--offline", "--auth", "token", "--name", "second")
+    const { volumes, containers } = one("Deployment").spec.template.spec
+    const [{ args, volumeMounts }] = containers
+    const mounted = volumeMounts.find(({ name }: { name: string }) => name === "tokens")
+    expect(args).toEqual(expect.arrayContaining(["--auth=token", `--token-file=${mounted.mountPath}/tokens`]))
+    // A file of its own (subPath) would never change.
+    expect(mounted).toEqual({ name: "tokens", mountPath: expect.any(String), readOnly: true })
+    expect(volumes.find(({ name }: { name: string }) => name === "tokens").secret).toEqual({
+      secretName: "second-tokens",
+      // 0440, of the pod's group.
+      defaultMode: 288,
+      items: [{ key: "tokens", path: "tokens" }],
+    })
+  })
+
+  test("takes another Secret, and gives Prometheus a token of it", async () => {
+    const { one, objects } = await printed("--offline", "--auth", "token", "--token-secret", "who/may", "--monitoring")
+    expect(one("Deployment").spec.template.spec.containers[0].args).toContain("--token-file=/etc/kubereel-tokens/may")
+    expect(one("ServiceMonitor").spec.endpoints[0].authorization).toEqual({
+      credentials: { name: "who", key: "metrics" },
+    })
+    // Who has a token is nobody's to review, and the manifests hold none.
+    expect(objects.map(({ kind }) => kind)).not.toContain("Secret")
+    expect(JSON.stringify(one("ClusterRole").rules)).not.toContain("reviews")
+    expect(objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => metadata.name)).not.toContain(
+      "kubereel-export",
+    )
+  })
+
+  test.each([
+    [["--token-secret", "who"], "--token-secret is for --auth token"],
+    [["--auth", "token", "--token-secret", "Who/may"], "must be the name of a Secret"],
+    [["--auth", "token", "--token-secret", "who/../may"], "must be the name of a Secret"],
+    [["--auth", "token", "--token-secret", "who/.."], "must be the name of a Secret"],
+  ])("refuses %j", async (words, reason) => {
+    const { code, error, text } = await printed("--offline", ...words)
+    expect({ code, text }).toEqual({ code: 2, text: "" })
+    expect(error).toContain(reason)
+  })
+})
+
+describe("--allow-target", () => {
+  const places = ["--allow-target", "s3://traces/team-a", "--allow-target", "gs://traces/"]
+
+  test("is given on to the recorder, and the network lets it get there", async () => {
+    const { one } = await printed("--offline", ...places, "--target-port", "443,9000")
+    expect(one("Deployment").spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(["--allow-target=s3://traces/team-a", "--allow-target=gs://traces/"]),
+    )
+    expect(one("NetworkPolicy").spec.egress).toEqual([
+      { ports: [443, 6443, 9000].map((port) => ({ protocol: "TCP", port })) },
+      { ports: ["UDP", "TCP"].map((protocol) => ({ protocol, port: 53 })) },
+    ])
+    const without = (await printed("--offline")).one("NetworkPolicy").spec.egress
+    expect(without).toEqual([{ ports: [443, 6443].map((port) => ({ protocol: "TCP", port })) }])
+  })
+
+  test("goes with the environment of a Secret", async () => {
+    const [container] = (await printed("--offline", ...places, "--target-secret", "store")).one("Deployment").spec
+      .template.spec.containers
+    expect(container.envFrom).toEqual([{ secretRef: { name: "store" } }])
+    const { code, error } = await printed("--offline", "--target-secret", "store")
+    expect(code).toBe(2)
+    expect(error).toContain("--target-secret is for the stores of --allow-target")
+  })
+
+  test.each(["s3:/traces", "ftp://traces", "/tmp", "s3://tra*"])("refuses %s", async (place) => {
+    const { code, error } = await printed("--offline", "--allow-target", place)
+    expect(code).toBe(2)
+    expect(error).toContain(place)
   })
 })
 

@@ -77,9 +77,9 @@ describe("the rights", () => {
     const config = configuration.write("v1.Pod: {}")
     const output = await printed("--offline", "--auth", "none", "-c", config, "--record-namespace", "shop")
     expect(output.objects.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([])
-    const role = output.one("Role")
-    expect(role.metadata.namespace).toBe("shop")
-    expect(rightsOf(role)).toEqual([
+    const roles = output.named("Role", "kubereel")
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["shop"])
+    expect(roles.flatMap(rightsOf)).toEqual([
       "list,watch /pods",
       // Not nodes: they are in no namespace.
       "get /replicationcontrollers",
@@ -90,16 +90,34 @@ describe("the rights", () => {
       "get batch/cronjobs",
       "get batch/jobs",
     ])
-    const binding = output.one("RoleBinding")
-    expect(binding.metadata.namespace).toBe("shop")
-    expect(binding.subjects).toEqual([{ kind: "ServiceAccount", name: "kubereel", namespace: "kubereel" }])
+    expect(output.named("RoleBinding", "kubereel")).toEqual([
+      expect.objectContaining({
+        metadata: expect.objectContaining({ namespace: "shop" }),
+        subjects: [{ kind: "ServiceAccount", name: "kubereel", namespace: "kubereel" }],
+      }),
+    ])
     expect(output.one("Deployment").spec.template.spec.containers[0].args).toContain("--namespace=shop")
   })
 
-  test("are of the cluster for several namespaces, which are picked from a watch of all", async () => {
-    const config = configuration.write("v1.ConfigMap: {}")
-    expect(await rights("ClusterRole", "-c", config, "--record-namespace", "shop,stock")).toContain(
-      "list,watch /configmaps",
+  test("are a Role and its binding in each of several namespaces, and none in the cluster", async () => {
+    const config = configuration.write("v1.Pod: {}", "v1.ConfigMap: {namespaces: [stock]}")
+    const words = ["--offline", "--auth", "none", "-c", config, "--record-namespace", "shop,stock"]
+    const { objects, named } = await printed(...words)
+    expect(objects.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([])
+    const roles = named("Role", "kubereel")
+    expect(
+      roles.map((role) => [role.metadata.namespace, rightsOf(role).filter((right) => /^list/.test(right))]),
+    ).toEqual([
+      ["shop", ["list,watch /pods"]],
+      ["stock", ["list,watch /configmaps", "list,watch /pods"]],
+    ])
+    for (const role of roles) expect(rightsOf(role)).toContain("get apps/replicasets")
+    const bindings = named("RoleBinding", "kubereel")
+    expect(bindings.map(({ metadata, subjects }) => [metadata.namespace, subjects])).toEqual(
+      ["shop", "stock"].map((namespace) => [
+        namespace,
+        [{ kind: "ServiceAccount", name: "kubereel", namespace: "kubereel" }],
+      ]),
     )
   })
 
@@ -111,7 +129,10 @@ describe("the rights", () => {
     )
     const output = await printed("--offline", "--auth", "none", "-c", config, "--allow-secrets")
     expect(rightsOf(output.one("ClusterRole"))).toEqual(["list,watch /nodes", clusterIdentity])
-    expect(rightsOf(output.one("Role"))).toEqual(["list,watch /configmaps", "list,watch /secrets"])
+    expect(output.named("Role", "kubereel").flatMap(rightsOf)).toEqual([
+      "list,watch /configmaps",
+      "list,watch /secrets",
+    ])
   })
 
   test("include reviews with --auth kubernetes only", async () => {
@@ -120,6 +141,22 @@ describe("the rights", () => {
     expect(await rights("ClusterRole", "--auth", "kubernetes")).toEqual([...(await rights("ClusterRole")), ...reviews])
     const output = await printed("--offline", "--record-namespace", "shop")
     expect(rightsOf(output.one("ClusterRole"))).toEqual(reviews)
+  })
+
+  test("include posting Events in the recorder's own namespace, and nothing else there", async () => {
+    const { named } = await printed("--offline", "--name", "second", "--namespace", "elsewhere")
+    const [role, ...others] = named("Role", "second-events")
+    expect({ others, rules: role?.rules, namespace: role?.metadata.namespace }).toEqual({
+      others: [],
+      rules: [{ apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] }],
+      namespace: "elsewhere",
+    })
+    expect(named("RoleBinding", "second-events")).toEqual([
+      expect.objectContaining({
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "second-events" },
+        subjects: [{ kind: "ServiceAccount", name: "second", namespace: "elsewhere" }],
+      }),
+    ])
   })
 
   test("never hold a wildcard, nor a verb that changes what is recorded", async () => {

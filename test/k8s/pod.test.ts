@@ -5,7 +5,7 @@ import { digestOf } from "../../scripts/image.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { type Certificates, makeCertificates } from "../kube/certificates.ts"
 import { type ExportedLine, everything } from "../tracer/recorder/recorder-command.ts"
-import { type Printed, printed } from "./printed.ts"
+import { environmentOf, type Printed, printed } from "./printed.ts"
 import { type PodSettings, StagedImage } from "./staged-image.ts"
 
 let image: StagedImage
@@ -26,15 +26,15 @@ afterAll(async () => {
 })
 
 /** What the Deployment and its ConfigMap give to the container; only the port is any free one, on the loopback address. */
-const pod = (configuration?: string): PodSettings => {
-  const [container] = manifests.one("Deployment").spec.template.spec.containers
-  const texts = Object.entries(manifests.one("ConfigMap").data as Record<string, string>)
+const pod = (configuration?: string, { one }: Printed = manifests): PodSettings => {
+  const [container] = one("Deployment").spec.template.spec.containers
+  const texts = Object.entries(one("ConfigMap").data as Record<string, string>)
   return {
     arguments: [...container.args, "--bind=127.0.0.1", "--port=0"],
     environment: {
       KUBERNETES_SERVICE_HOST: "127.0.0.1",
       KUBERNETES_SERVICE_PORT: String(sandbox.port),
-      ...Object.fromEntries(container.env.map(({ name, value }: { name: string; value: string }) => [name, value])),
+      ...environmentOf(container),
     },
     files: Object.fromEntries(texts.map(([name, text]) => [`/etc/kubereel/${name}`, configuration ?? text])),
     serviceAccount: { token: "of-the-account", authority: certificates.authority, namespace: "kubereel" },
@@ -109,4 +109,30 @@ test("with mistakes in its ConfigMap it ends and names their places", { timeout:
   const running = image.start(pod("trackedObjects:\n  v1.Pods: {}\n  v1.Secret: {}\n"))
   expect(await running.ended).toBe(2)
   expect(running.log).toMatch(/tracer\.yml:3:3: .*v1\.Secret/)
+})
+
+test("who has a token of the Secret is let in, and nobody else, also when the Secret has changed", {
+  timeout: 60_000,
+}, async () => {
+  const settings = pod(undefined, await printed("--offline", "--auth", "token", "--token-secret", "who/may"))
+  const tokens = "/etc/kubereel-tokens/may"
+  const files = { ...settings.files, [tokens]: "a-token-of-anna-s\n" }
+  const running = image.start({ ...settings, files })
+  const address = await running.ready()
+  const codeFor = async (token: string | undefined): Promise<number> => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return (await fetch(`${address}/v1/coverage`, { headers })).status
+  }
+  expect(await codeFor(undefined)).toBe(401)
+  expect(await codeFor("a-token-of-nobody")).toBe(401)
+  expect(await codeFor("a-token-of-anna-s")).toBe(200)
+  image.replaceFile(tokens, "a-token-of-berta-s\n")
+  expect(await codeFor("a-token-of-anna-s")).toBe(401)
+  expect(await codeFor("a-token-of-berta-s")).toBe(200)
+  // Its disk is as large as the Deployment says.
+  const metrics = await (
+    await fetch(`${address}/metrics`, { headers: { authorization: "Bearer a-token-of-berta-s" } })
+  ).text()
+  expect(Number(/^kubereel_store_disk_size_bytes (\d+)$/m.exec(metrics)?.[1])).toBeLessThanOrEqual(10 * 2 ** 30)
+  expect(await running.terminate()).toMatchObject({ code: 0 })
 })

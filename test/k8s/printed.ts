@@ -19,6 +19,8 @@ export interface Printed {
   readonly objects: ReadonlyArray<PrintedObject>
   /** The only object of a kind. Throws if there are more or none. */
   readonly one: (kind: string) => PrintedObject
+  /** All of a kind with that name, in as many namespaces. */
+  readonly named: (kind: string, name: string) => ReadonlyArray<PrintedObject>
 }
 
 export const printed = async (...words: ReadonlyArray<string>): Promise<Printed> => {
@@ -31,7 +33,9 @@ export const printed = async (...words: ReadonlyArray<string>): Promise<Printed>
     if (found === undefined || others.length > 0) throw new Error(`${others.length + 1} or no ${kind}:\n${text}`)
     return found
   }
-  return { code, text, error: terminal.standardError.text(), objects, one }
+  const named = (kind: string, name: string): ReadonlyArray<PrintedObject> =>
+    objects.filter((each) => each.kind === kind && each.metadata.name === name)
+  return { code, text, error: terminal.standardError.text(), objects, one, named }
 }
 
 /** What YAML documents hold. Throws for what is no YAML. */
@@ -41,3 +45,47 @@ export const objectsOf = (text: string): ReadonlyArray<PrintedObject> =>
     const object = document.toJS() as PrintedObject | null
     return object === null ? [] : [object]
   })
+
+interface Variable {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: {
+    readonly fieldRef?: { readonly fieldPath: string }
+    readonly resourceFieldRef?: { readonly resource: string }
+  }
+}
+
+/** The part of a container that its environment comes from. */
+export interface ContainerEnvironment {
+  readonly env: ReadonlyArray<Variable>
+  readonly resources: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
+/**
+ * A container's environment as the kubelet makes it. `fields`: what the pod's own fields (`metadata.name`) are; variables of fields
+ * that are not among them are left out, as the recorder has them nowhere else.
+ */
+export const environmentOf = (
+  { env, resources }: ContainerEnvironment,
+  fields: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
+  const textOf = ({ value, valueFrom }: Variable): string | undefined => {
+    if (valueFrom?.fieldRef !== undefined) return fields[valueFrom.fieldRef.fieldPath]
+    if (valueFrom?.resourceFieldRef === undefined) return value
+    const [section = "", name = ""] = valueFrom.resourceFieldRef.resource.split(/\.(.*)/)
+    return String(bytesOf(resources[section]?.[name] ?? "0"))
+  }
+  return Object.fromEntries(
+    env.flatMap((variable) => {
+      const text = textOf(variable)
+      return text === undefined ? [] : [[variable.name, text]]
+    }),
+  )
+}
+
+/** Of a quantity such as `10Gi`. */
+const bytesOf = (quantity: string): number => {
+  const [, digits = "", unit = ""] = /^(\d+)(|Ki|Mi|Gi|Ti)$/.exec(quantity) ?? []
+  if (digits === "") throw new Error(`"${quantity}" is no quantity that tests know`)
+  return Number(digits) * 1024 ** ["", "Ki", "Mi", "Gi", "Ti"].indexOf(unit)
+}

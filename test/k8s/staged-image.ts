@@ -4,7 +4,7 @@
  * written to but for the volumes. Elsewhere the same program runs with paths that point into the directory.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -92,6 +92,18 @@ export class StagedImage implements AsyncDisposable {
     return container
   }
 
+  /** Puts another token where the container reads it. */
+  renewToken(token: string): void {
+    this.replaceFile(canMount ? `${serviceAccountDirectory}/token` : tokenFile, token)
+  }
+
+  /** Other text in a file that the container was given, in one step, as the kubelet does. */
+  replaceFile(path: string, text: string): void {
+    const file = join(this.directory, path)
+    writeFileSync(`${file}.new`, text, { mode: 0o644 })
+    renameSync(`${file}.new`, file)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#containers.map((each) => each.kill()))
     await run("chmod", ["-R", "u+w", this.#parent])
@@ -99,8 +111,9 @@ export class StagedImage implements AsyncDisposable {
   }
 }
 
-/** Stands in for the service account where its directory cannot be where it belongs. */
+/** Stand in for the service account where its directory cannot be where it belongs. */
 const kubeconfig = "/etc/kubernetes/kubeconfig"
+const tokenFile = "/etc/kubernetes/token"
 
 const credentialFiles = (
   { token, authority, namespace }: NonNullable<PodSettings["serviceAccount"]>,
@@ -116,11 +129,12 @@ const credentialFiles = (
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name: "pod", cluster: { server, "certificate-authority-data": ca } }],
-    users: [{ name: "pod", user: { token } }],
+    // Relative to the kubeconfig.
+    users: [{ name: "pod", user: { tokenFile: "token" } }],
     contexts: [{ name: "pod", context: { cluster: "pod", user: "pod" } }],
     "current-context": "pod",
   })
-  return { [kubeconfig]: text }
+  return { [kubeconfig]: text, [tokenFile]: token }
 }
 
 /** The directories of the image cannot be written to, by their owner either; a container engine has no such scruples. */

@@ -27,6 +27,10 @@ const kubernetesObject = fc
     withMember(others, "metadata", withMember(metadata, "managedFields", managed, inner), place),
   )
 
+/** An object whose members may have the same name. */
+const memberText = (entries: ReadonlyArray<readonly [string, JsonValue]>): string =>
+  `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${formatExactJson(value)}`).join(",")}}`
+
 const pretty = fc.constantFrom(undefined, 1, "\t", " \r\n")
 
 describe("an object without managedFields", () => {
@@ -57,6 +61,56 @@ describe("an object without managedFields", () => {
         expect(JSON.parse(cut(JSON.stringify(object, null, space)))).toEqual(
           JSON.parse(JSON.stringify({ ...object, metadata: { ...object.metadata, managedFields: 0 } })),
         )
+      }),
+    )
+  })
+
+  test.each([
+    [
+      '{"metadata":{"managedFields":[1],"name":"a","managedFields":[{"b":2}]}}',
+      '{"metadata":{"managedFields":0,"name":"a","managedFields":0}}',
+    ],
+    [
+      '{"metadata":{"managedFields":[1]},"spec":{},"metadata":{"managedFields":[2],"name":"a"}}',
+      '{"metadata":{"managedFields":0},"spec":{},"metadata":{"managedFields":0,"name":"a"}}',
+    ],
+    [
+      '{"metadata":{"name":"a"},"metadata" : { "managedFields" : [2] , "managedFields":3}}',
+      '{"metadata":{"name":"a"},"metadata" : { "managedFields" : 0 , "managedFields":0}}',
+    ],
+    [
+      '{"metadata":{"managedFields":[1]},"spec":{"managedFields":[2]}}',
+      '{"metadata":{"managedFields":0},"spec":{"managedFields":[2]}}',
+    ],
+  ])("has none of them, however often they are given: %s", (json, expected) => {
+    expect(cut(json)).toBe(expected)
+    expect(formatExactJson(metadataOf(Buffer.from(json)) ?? null)).not.toContain("[")
+  })
+
+  test("has none of them in any object that names members twice", () => {
+    const metadata = fc
+      .array(fc.oneof(fc.tuple(fc.constant("managedFields"), jsonValue), fc.tuple(text, jsonValue)), { maxLength: 5 })
+      .map((entries) => memberText(entries))
+    const object = fc.array(
+      fc.oneof(fc.tuple(fc.constant("metadata"), metadata), fc.tuple(text, jsonValue.map(formatExactJson))),
+      {
+        maxLength: 5,
+      },
+    )
+    fc.assert(
+      fc.property(object, (members) => {
+        const json = `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`
+        const left = cut(json)
+        // Each member by itself: a parser shows only the last one of a name.
+        const expected = members.map(([key, value]) =>
+          key === "metadata"
+            ? `"metadata":${cut(`{"metadata":${value}}`).slice('{"metadata":'.length, -1)}`
+            : `${JSON.stringify(key)}:${value}`,
+        )
+        expect(left).toBe(`{${expected.join(",")}}`)
+        const parsed = parseExactJson(Buffer.from(left))
+        const found = isJsonObject(parsed) ? parsed.metadata : undefined
+        if (isJsonObject(found) && Object.hasOwn(found, "managedFields")) expect(found.managedFields).toBe(0)
       }),
     )
   })

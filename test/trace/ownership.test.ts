@@ -75,27 +75,108 @@ describe("an object is below a set", () => {
   })
 
   test("exactly when a search of the whole graph finds a member, whatever was asked before", () => {
-    const uid = fc.integer({ min: 0, max: 12 }).map(String)
-    const edges = fc.dictionary(uid, fc.array(uid, { maxLength: 3 }))
     fc.assert(
-      fc.property(
-        edges,
-        fc.uniqueArray(uid, { maxLength: 3 }),
-        fc.array(uid, { maxLength: 20 }),
-        (graph, members, asked) => {
-          const subject = ownership(graph)
-          const reach = (from: string, seen = new Set<string>()): Set<string> => {
-            if (seen.has(from)) return seen
-            seen.add(from)
-            for (const next of graph[from] ?? []) reach(next, seen)
-            return seen
-          }
-          for (const start of asked) {
-            const expected = members.some((member) => reach(start).has(member))
-            expect(subject.isBelow([reference(start)], (each) => members.includes(each.uid))).toBe(expected)
-          }
-        },
-      ),
+      fc.property(graphs, members, fc.array(uid, { maxLength: 20 }), (graph, chosen, asked) => {
+        const subject = ownership(graph)
+        for (const start of asked) {
+          const expected = chosen.some((member) => reach(graph, start).has(member))
+          expect(subject.isBelow([reference(start)], (each) => chosen.includes(each.uid))).toBe(expected)
+        }
+      }),
+    )
+  })
+})
+
+const uid = fc.integer({ min: 0, max: 12 }).map(String)
+const graphs = fc.dictionary(uid, fc.array(uid, { maxLength: 3 }))
+const members = fc.uniqueArray(uid, { maxLength: 5 })
+
+type Graph = Readonly<Record<string, ReadonlyArray<string>>>
+
+/** An owner and all above it. */
+const reach = (graph: Graph, from: string, seen = new Set<string>()): Set<string> => {
+  if (seen.has(from)) return seen
+  seen.add(from)
+  for (const next of graph[from] ?? []) reach(graph, next, seen)
+  return seen
+}
+
+describe("what nobody outside its circle owns would be made again by nobody, so it is not below", () => {
+  const isOwned = (graph: Graph, object: string, isMember: (owner: string) => boolean = () => true): boolean =>
+    ownership(graph).isBelow(
+      (graph[object] ?? []).map((owner) => reference(owner)),
+      ({ uid: owner }) => isMember(owner),
+      { gvk: "apps/v1.ReplicaSet", uid: object },
+    )
+
+  test("an object that owns itself", () => {
+    expect(isOwned({ a: ["a"] }, "a")).toBe(false)
+  })
+
+  test("all objects of a circle, however long", () => {
+    const graph = { a: ["b"], b: ["c"], c: ["a"] }
+    expect(["a", "b", "c"].map((object) => isOwned(graph, object))).toEqual([false, false, false])
+  })
+
+  test("but what the circle owns, and all of a circle that something else owns", () => {
+    expect(isOwned({ a: ["b"], b: ["a"], child: ["a"] }, "child")).toBe(true)
+    const owned = { a: ["b"], b: ["a", "top"], top: [] }
+    expect(["a", "b"].map((object) => isOwned(owned, object))).toEqual([true, true])
+    // Nobody replays an owner that is not in the trace.
+    expect(["a", "b"].map((object) => isOwned(owned, object, (owner) => owner !== "top"))).toEqual([false, false])
+  })
+
+  test("a circle between an owner and an object ends no chain", () => {
+    const graph = { child: ["a"], a: ["b"], b: ["a", "top"], top: [] }
+    expect(isOwned(graph, "child", (owner) => owner === "top")).toBe(true)
+  })
+
+  test("chains and circles of any length are walked without recursion", () => {
+    const length = 20_000
+    const name = (index: number): string => String(index % length)
+    const circle = Object.fromEntries(Array.from({ length }, (_, index) => [name(index), [name(index + 1)]]))
+    expect(isOwned(circle, "7")).toBe(false)
+    const chain = { ...circle, [name(length - 1)]: [] }
+    expect(isOwned(chain, "0", (owner) => owner === name(length - 1))).toBe(true)
+  })
+
+  test("in any graph an object is below exactly those members above it that it is not above itself", () => {
+    fc.assert(
+      fc.property(graphs, members, fc.array(uid, { maxLength: 20 }), (graph, chosen, asked) => {
+        const subject = ownership(graph)
+        for (const object of asked) {
+          const owners = graph[object] ?? []
+          const above = new Set(owners.flatMap((owner) => [...reach(graph, owner)]))
+          const expected = chosen.some((member) => above.has(member) && !reach(graph, member).has(object))
+          const isBelow = subject.isBelow(
+            owners.map((owner) => reference(owner)),
+            (each) => chosen.includes(each.uid),
+            { gvk: "apps/v1.ReplicaSet", uid: object },
+          )
+          expect(isBelow).toBe(expected)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test("whatever is left out has an owner in the trace that stays in it", () => {
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const subject = ownership(graph)
+        const everything = new Set(Object.keys(graph))
+        const isLeftOut = (object: string): boolean =>
+          subject.isBelow(
+            (graph[object] ?? []).map((owner) => reference(owner)),
+            (each) => everything.has(each.uid),
+            { gvk: "apps/v1.ReplicaSet", uid: object },
+          )
+        for (const object of everything) {
+          if (!isLeftOut(object)) continue
+          expect([...reach(graph, object)].some((owner) => everything.has(owner) && !isLeftOut(owner))).toBe(true)
+        }
+      }),
+      { numRuns: 500 },
     )
   })
 })

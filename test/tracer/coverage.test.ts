@@ -1,7 +1,9 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
-import { type Coverage, type ExportForecast, type TimeRange, without } from "../../src/tracer/coverage.ts"
+import { podLivesKind } from "../../src/trace/pod-lives-kind.ts"
+import { type Coverage, type TimeRange, without } from "../../src/tracer/coverage.ts"
+import type { ExportForecast } from "../../src/tracer/export-forecast.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder/recorder-command.ts"
 
 test("what gaps leave of a range is everything that no gap covers, and nothing else", () => {
@@ -53,8 +55,11 @@ describe("of a recording", () => {
 
   const of = ({ kinds }: Coverage, gvk: string) => kinds.find((kind) => kind.gvk === gvk)
 
+  /** A client's present: what is to come is missing from no trace. */
+  const untilNow = () => ({ end_time: Date.now() * 1000 })
+
   const forecast = async (more: object = {}): Promise<ExportForecast> => {
-    const answer = await recorder.post({ ...everything("ndjson"), ...more, dry_run: true })
+    const answer = await recorder.post({ ...everything("ndjson"), ...untilNow(), ...more, dry_run: true })
     return (await answer.json()) as ExportForecast
   }
 
@@ -108,6 +113,46 @@ describe("of a recording", () => {
     expect(await forecast({ filters, require: "all" })).toMatchObject({ incomplete: [], refusals: [] })
   })
 
+  test("a dry run counts what the export then holds: what existed at the start, and what happened, by kind, namespace and name", async () => {
+    const times = (await recorder.exported()).map((line) => (line as { readonly time?: number }).time ?? 0)
+    const middle = times[2] ?? 0
+    const none = { excluded_namespaces: [], excluded_labels: [] }
+    for (const filters of [
+      none,
+      { ...none, names: ["shop/a", "d"] },
+      { ...none, excluded_names: ["?"] },
+      { ...none, namespaces: ["sh*"], excluded_names: ["b"] },
+      { ...none, excluded_namespaces: ["shop"] },
+      { ...none, excluded_kinds: ["v1.ConfigMap"] },
+    ]) {
+      const request = { start_time: middle, filters }
+      const dry = await forecast(request)
+      const text = await (await recorder.post({ ...everything("ndjson"), ...untilNow(), ...request })).text()
+      const { end } = JSON.parse(text.trimEnd().split("\n").at(-1) ?? "") as { readonly end: object }
+      const sum = (of: "objects" | "events"): number => dry.kinds.reduce((total, kind) => total + kind[of], 0)
+      expect({ snapshot: sum("objects"), events: sum("events") }).toEqual({
+        snapshot: (end as { readonly snapshot: number }).snapshot,
+        events: (end as { readonly events: number }).events,
+      })
+      expect(dry.countedBefore).toEqual([])
+    }
+  })
+
+  test("a dry run names the filters before which it counts", async () => {
+    const filters = { ...everything("ndjson").filters, labels: ["app=web"] }
+    expect((await forecast({ filters })).countedBefore).toEqual(["label filters"])
+    expect((await forecast({ filters, format: "kwok" })).countedBefore).toEqual(["label filters", "owner filters"])
+    const asked = place.reel("export", "-s", await recorder.listening(), "--dry-run", "--start", "0", "--label", "a=b")
+    await asked.ended
+    expect(asked.output).toMatch(/^0 objects at the start and 4 events before label filters, 1970/)
+  })
+
+  test("a dry run counts nothing of kinds that the format has no place for", async () => {
+    const dry = await forecast({ format: "simkube" })
+    expect(dry.kinds.map(({ gvk, events }) => [gvk, events])).toContainEqual(["v1.ConfigMap", 0])
+    expect(dry.countedBefore).toEqual(["owner filters"])
+  })
+
   test("a dry run of a request that means nothing is a 400 like the request itself", async () => {
     const filters = { ...everything("ndjson").filters, excluded_labels: ["app in ("] }
     const answer = await recorder.post({ ...everything("ndjson"), filters, dry_run: true })
@@ -115,7 +160,7 @@ describe("of a recording", () => {
   })
 
   test("require=all refuses what is not complete, names it, and takes what is", async () => {
-    const request = { ...everything("ndjson"), require: "all" }
+    const request = { ...everything("ndjson"), ...untilNow(), require: "all" }
     const refused = await recorder.post(request)
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("v1.Secret is forbidden")])
     const complete = await recorder.post({ ...request, filters: { ...request.filters, kinds: ["v1.ConfigMap"] } })
@@ -123,12 +168,58 @@ describe("of a recording", () => {
     await complete.text()
   })
 
+  test("a window that begins before the recording is named in header, trace and dry run, and require=all refuses it", async () => {
+    const begins = of(await coverage(), "v1.ConfigMap")?.ranges[0]?.start ?? 0
+    expect(begins).toBeGreaterThan(startMicros)
+    const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap"] }
+    const request = { ...everything("ndjson"), filters, ...untilNow() }
+    const early = await recorder.post({ ...request, start_time: startMicros })
+    const state = /^v1\.ConfigMap=(recorded-\S+Z\/\S+Z)$/.exec(early.headers.get("kubereel-incomplete") ?? "")?.[1]
+    expect([early.status, state]).toEqual([200, expect.any(String)])
+    const header = JSON.parse((await early.text()).split("\n")[0] ?? "") as object
+    expect(header).toMatchObject({ incomplete: [{ gvk: "v1.ConfigMap", state }] })
+    const refused = await recorder.post({ ...request, start_time: startMicros, require: "all" })
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringMatching(/: v1\.ConfigMap is recorded only from \S+Z on\n$/),
+    ])
+    const dry = await forecast({ ...request, start_time: startMicros, require: "all" })
+    expect(dry.incomplete).toEqual([expect.stringMatching(/^v1\.ConfigMap=recorded-/)])
+    expect(dry.refusals).toEqual([expect.stringContaining("v1.ConfigMap is recorded only from")])
+    const inside = await recorder.post({ ...request, start_time: begins, require: "all" })
+    expect([inside.status, inside.headers.get("kubereel-incomplete")]).toEqual([200, null])
+    await inside.text()
+  })
+
+  test("a kind without any object is recorded since its first list, not since its first object", async () => {
+    const answer = await coverage()
+    const request = { ...everything("ndjson"), ...untilNow(), require: "all" }
+    const filters = { ...request.filters, kinds: ["apps/v1.Deployment"] }
+    const start_time = of(answer, "apps/v1.Deployment")?.ranges[0]?.start ?? 0
+    expect(start_time).toBeGreaterThan(startMicros)
+    const whole = await recorder.post({ ...request, filters, start_time })
+    expect([whole.status, await whole.text()]).toEqual([200, expect.stringContaining("kubereel")])
+  })
+
+  test("a window that is not over yet is refused by require=all, and otherwise holds what there is", async () => {
+    const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap"] }
+    const refused = await recorder.post({ ...everything("ndjson"), filters, require: "all" })
+    expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("which is to come")])
+    const taken = await recorder.post({ ...everything("ndjson"), filters })
+    expect([taken.status, taken.headers.get("kubereel-incomplete")]).toEqual([200, null])
+    await taken.text()
+  })
+
   test("reel export --dry-run prints it", async () => {
     const asked = place.reel("export", "-s", await recorder.listening(), "--dry-run", "--start", "0")
     expect((await asked.ended).code).toBe(3)
-    expect(asked.output).toMatch(/^4 events before filters, 1970-01-01T00:00:00Z to /)
-    expect(asked.output).toMatch(/^ {2}v1\.ConfigMap: 4 events, recorded \S+ to \S+, watching$/m)
-    expect(asked.output).toMatch(/^ {2}v1\.Secret: 0 events, nothing recorded, forbidden \(.*\)$/m)
+    expect(asked.output).toMatch(/^0 objects at the start and 4 events, 1970-01-01T00:00:00Z to /)
+    expect(asked.output).toMatch(
+      /^ {2}v1\.ConfigMap: 0 objects at the start and 4 events, recorded \S+ to \S+, watching$/m,
+    )
+    expect(asked.output).toMatch(
+      /^ {2}v1\.Secret: 0 objects at the start and 0 events, nothing recorded, forbidden \(.*\)$/m,
+    )
   })
 
   test("what the server no longer had is a gap with its range and reason, and require=all refuses it", async () => {
@@ -147,7 +238,7 @@ describe("of a recording", () => {
       [false, true],
       [true, false],
     ])
-    const refused = await recorder.post({ ...everything("ndjson"), require: "all" })
+    const refused = await recorder.post({ ...everything("ndjson"), ...untilNow(), require: "all" })
     expect([refused.status, await refused.text()]).toEqual([
       409,
       "not everything that was asked for is recorded: the window has 1 gap\n",
@@ -169,7 +260,7 @@ describe("of a recording", () => {
   })
 })
 
-test("while a requested kind is being listed an export is a 503 that names it; a dry run says so, and others go on", async () => {
+test("W-01: while a requested kind is being listed an export is a 503 that names it; a dry run says so, and others go on", async () => {
   await using other = new Workplace()
   await using slow = await Sandbox.start()
   slow.faults.stall("configmaps")
@@ -193,4 +284,43 @@ test("while a requested kind is being listed an export is a 503 that names it; a
   slow.faults.resume()
   await starting.ready()
   expect((await starting.post(request)).status).toBe(200)
+})
+
+test("lives of pods that have a stream of their own are covered from its first list on", async () => {
+  await using place = new Workplace()
+  await using sandbox = await Sandbox.start()
+  const recorder = place.record({
+    cluster: { server: sandbox.url },
+    kinds: { "apps/v1.Deployment": "{trackLifecycle: true}" },
+  })
+  await recorder.ready()
+  const { kinds } = JSON.parse((await recorder.get("/v1/coverage")).text) as Coverage
+  expect(kinds.map(({ gvk, ranges }) => [gvk, ranges.length])).toEqual([
+    ["apps/v1.Deployment", 1],
+    [podLivesKind, 1],
+  ])
+  const start_time = Math.max(...kinds.map(({ ranges }) => ranges[0]?.start ?? 0))
+  const request = { ...everything("simkube"), start_time, end_time: Date.now() * 1000, require: "all" }
+  const whole = await recorder.post(request)
+  expect([whole.status, whole.headers.get("kubereel-incomplete")]).toEqual([200, null])
+  await whole.arrayBuffer()
+  const early = await recorder.post({ ...request, start_time: start_time - 3_600_000_000 })
+  expect([early.status, await early.text()]).toEqual([409, expect.stringContaining(`${podLivesKind} is recorded only`)])
+})
+
+test("a kind that is added later is the only one that an earlier window lacks", async () => {
+  await using place = new Workplace()
+  await using sandbox = await Sandbox.start()
+  const record = (kinds: Readonly<Record<string, string>>) => place.record({ cluster: { server: sandbox.url }, kinds })
+  const first = record({ "v1.ConfigMap": "{}" })
+  await first.ready()
+  const { kinds } = JSON.parse((await first.get("/v1/coverage")).text) as Coverage
+  await first.stop()
+  const second = record({ "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" })
+  await second.inState("v1.ConfigMap", /watching/)
+  await second.ready()
+  const start_time = kinds[0]?.ranges[0]?.start
+  const answer = await second.post({ ...everything("ndjson"), start_time, end_time: Date.now() * 1000 })
+  expect(answer.headers.get("kubereel-incomplete")).toMatch(/^apps\/v1\.Deployment=recorded-[^,]*$/)
+  await answer.text()
 })

@@ -38,9 +38,9 @@ export const idleMs = 10_000
 
 /**
  * Limits of each thread, MiB. What an event leaves behind is dead at once, so the young generation is small; the old one
- * bounds leaks, and an object of 1.5 MiB, the largest that etcd takes, needs some 20 MiB.
+ * bounds leaks, and an object of 1.5 MiB, the largest that etcd takes, needs some 20 MiB; it counts against the container.
  */
-const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 }
 
 export interface EncodingPoolOptions {
   /** The module whose default export encodes a batch: `encode.js` among the workers. */

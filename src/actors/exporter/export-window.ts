@@ -28,7 +28,7 @@ export interface ExportWindow {
 }
 
 /** Whether an object of a kind with these owners is left out; asked only about objects that have any. */
-export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
+export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>, uid: string) => boolean
 
 /** What is left out by its owners. */
 export interface OwnerRules {
@@ -47,7 +47,7 @@ export const readWindow = (
   const excludes = (event: ObjectEvent, object: () => JsonObject): boolean => {
     if (filters.needsLabels && filters.excludesLabels(labelsOf(object()))) return true
     const references = owners.areAsked && namesOwners(event.object) ? ownersOf(object()) : noOwners
-    return references.length > 0 && owners.isLeftOut(event.gvk, references)
+    return references.length > 0 && owners.isLeftOut(event.gvk, references, event.uid)
   }
   const view = filters.needsLabels || owners.areAsked ? new FilteredView(excludes) : undefined
   const shown = (event: ObjectEvent): ObjectEvent | LeftOut => {

@@ -71,7 +71,7 @@ export const openExport = (
           ? encodeNdjson({ ...headerOf(job, kinds), sanitised: "replay" }, replayedWindow(window, owners.isInTrace))
           : encodeNdjson(headerOf(job, kinds), window),
       simkube: () => spooledSimkube(reader, window, owners, job, tracked, directory, { encoding, limits }),
-      kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder()),
+      kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder(owners)),
     }
     const encoded = closing(encode[job.format](), closeReader)
     const { compression = "none" } = job
@@ -156,7 +156,7 @@ const ownersInExport = (
   filters: CompiledFilters,
 ): OwnersInExport => {
   const skipOwned = new Set(job.skipOwned)
-  const isLeftOutAnyway: OwnerRule = (gvk, references) =>
+  const isLeftOutAnyway = (gvk: string, references: ReadonlyArray<OwnerReference>): boolean =>
     (skipOwned.has(gvk) && references.length > 0) ||
     (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
   const ownership = new Ownership({
@@ -169,12 +169,12 @@ const ownersInExport = (
     filters,
     isLeftOut: isLeftOutAnyway,
   })
-  const isLeftOut: OwnerRule = (gvk, references) =>
+  const isLeftOut: OwnerRule = (gvk, references, uid) =>
     isLeftOutAnyway(gvk, references) ||
-    (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner)))
+    (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner), { gvk, uid }))
   const areAsked = skipOwned.size > 0 || job.excludeDaemonSetOwned || job.excludeOwned
   const keptOwners: KeptOwners = job.excludeOwned
-    ? // What has an owner in the trace is left out.
+    ? // What has an owner in the trace is left out, but in a circle of owners, whom references would not bring back.
       () => []
     : ({ object }) => ownerReferencesOf(object).flatMap((owner) => (exported.has(owner) ? [owner.uid] : []))
   const isInTrace: IsInTrace = (_gvk, _namespace, _name, reference) =>

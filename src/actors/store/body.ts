@@ -17,9 +17,8 @@ import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts
 
 export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (context) =>
   Effect.gen(function* () {
-    const { config } = context
     const archive = yield* Effect.acquireRelease(
-      context.incarnation === 1 ? openArchive(config) : openPatiently(context),
+      context.incarnation === 1 ? openArchive(context) : openPatiently(context),
       (open) => Effect.sync(() => open.close()),
       // One that waits for room can be stopped.
       { interruptible: true },
@@ -54,12 +53,31 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     }
   })
 
-const openArchive = ({ directory, fsync, recordedKinds }: StoreConfig): Effect.Effect<ArchiveWriter, unknown> =>
-  Effect.try({ try: () => ArchiveWriter.open(directory, { fsync, recordedKinds }), catch: (cause) => cause })
+/** ms between two reports of how far a recording of an earlier format is. */
+const extendingReportMs = 3000
+
+const openArchive = ({ config, clock, report }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
+  Effect.try({
+    try: () => {
+      const { directory, fsync, recordedKinds } = config
+      let reportedMs = Number.NEGATIVE_INFINITY
+      return ArchiveWriter.open(directory, {
+        fsync,
+        recordedKinds,
+        extending: (change) => {
+          const nowMs = clock.monotonicMs()
+          if (change.share < 1 && nowMs - reportedMs < extendingReportMs) return
+          reportedMs = nowMs
+          report({ type: "extending", ...change })
+        },
+      })
+    },
+    catch: (cause) => cause,
+  })
 
 /** A later life had the directory before: what keeps it from there for want of room or of a disk passes, or is told until it does. */
 const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
-  openArchive(context.config).pipe(
+  openArchive(context).pipe(
     Effect.catchIf(isRetryable, (cause) => {
       context.report({ type: "commit-failed", message: messageOf(cause) })
       return Effect.andThen(

@@ -22,7 +22,7 @@ export interface WatcherConfig {
   readonly skipOwned: boolean
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
-  /** One namespace is asked for by its path (a Role suffices); several are picked from all. `undefined`: all. */
+  /** Each is asked for by its path, so that a Role in each suffices. `undefined`: the whole cluster. */
   readonly namespaces: ReadonlyArray<string> | undefined
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */

@@ -5,8 +5,11 @@
  * not when lifecycles were switched on over a recording that had pods already, when they were off for a while, and when pods
  * were not recorded before and lifecycles were.
  */
+import type { GapReason } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pod-lives-kind.ts"
-import type { KindResumePoint, StoredPods } from "../stored-state.ts"
+import type { KindResumePoint, LivesResumePoint, StoredPods } from "../stored-state.ts"
+import { isByNamespace, tellsOfLives } from "./namespace-text.ts"
+import type { ObjectRecorder } from "./object-recorder.ts"
 import type { KnownPods } from "./pod-tracker.ts"
 
 /** Pods whose lives are to be followed from here on. */
@@ -35,9 +38,16 @@ export const interruption = {
 
 export const followedPods = (gvk: string, kind: KindResumePoint, pods: StoredPods): FollowedPods => {
   const { lives } = pods
-  const isContinuous =
-    gvk === podLivesKind || (lives.resumeVersion === kind.resumeVersion && lives.epoch === kind.epoch)
-  return { ...pods, interrupted: isContinuous ? [] : [...interrupted(gvk, kind), ...interrupted(podLivesKind, lives)] }
+  if (livesContinue(gvk, kind, lives)) return { ...pods, interrupted: [] }
+  return { ...pods, interrupted: [...interrupted(gvk, kind), ...interrupted(podLivesKind, lives)] }
+}
+
+/** Whether lives were recorded as far as the kind itself. */
+export const livesContinue = (gvk: string, kind: KindResumePoint, lives: LivesResumePoint): boolean => {
+  if (gvk === podLivesKind) return true
+  // A namespace was not complete: how far the others are stands beside the version of the kind.
+  if (isByNamespace(kind.listReason)) return tellsOfLives(kind.listReason)
+  return lives.resumeVersion === kind.resumeVersion && lives.epoch === kind.epoch
 }
 
 const interrupted = (
@@ -45,3 +55,51 @@ const interrupted = (
   { resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">,
 ): ReadonlyArray<InterruptedKind> =>
   resumeVersion === "" ? [] : [{ gvk, fromVersion: resumeVersion, fromTime: completeTime }]
+
+/**
+ * Pods are listed although the recording knows how to resume: what happened in between is not in it, and gaps say so once all are
+ * listed.
+ */
+export class InterruptedLives {
+  readonly #recorder: ObjectRecorder
+  readonly #leaveOwnGaps: boolean
+  #interrupted: ReadonlyArray<InterruptedKind>
+  #streams: number
+  readonly #listed = new Set<object>()
+
+  /** `streams`: whose lists make up all pods. `leaveOwnGaps`: each of them leaves a gap of the kind itself, whatever its reason. */
+  constructor(
+    recorder: ObjectRecorder,
+    interrupted: ReadonlyArray<InterruptedKind>,
+    { streams, leaveOwnGaps }: { readonly streams: number; readonly leaveOwnGaps: boolean },
+  ) {
+    this.#recorder = recorder
+    this.#interrupted = interrupted
+    this.#streams = streams
+    this.#leaveOwnGaps = leaveOwnGaps
+  }
+
+  /** Nothing is left to be said. */
+  get isSettled(): boolean {
+    return this.#interrupted.length === 0
+  }
+
+  /** There are no others than one. */
+  oneStream(): void {
+    this.#streams = 1
+  }
+
+  /** One of the streams has completed a list. */
+  listed(stream: object, reason: "first" | GapReason, toVersion: string): void {
+    if (this.#interrupted.length === 0 || this.#listed.add(stream).size < this.#streams) return
+    const { frames, statistics, gvk: own } = this.#recorder
+    for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
+      // A list made for another reason has left a gap of the kind itself.
+      if (fromVersion === toVersion || ((reason !== "first" || this.#leaveOwnGaps) && gvk === own)) continue
+      statistics.gaps++
+      const toTime = Math.max(frames.now(), fromTime)
+      frames.gap({ gvk, fromVersion, toVersion, fromTime, toTime, ...interruption })
+    }
+    this.#interrupted = []
+  }
+}

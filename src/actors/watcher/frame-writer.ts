@@ -16,6 +16,8 @@ import {
   type PodLife,
 } from "../../trace/observations.ts"
 import type { KindResumePoint } from "../stored-state.ts"
+import { type KindProgress, ProgressOfParts } from "./kind-progress.ts"
+import { isByNamespace } from "./namespace-text.ts"
 
 /** ms that an event may wait for company (architecture §3: a frame is at most 5 ms old). */
 const frameAgeMs = 5
@@ -33,6 +35,9 @@ const progressBytes = 4096
  */
 const versionRoom = "0".repeat(64)
 
+/** As frames count them. */
+const bytesPerCharacter = 3
+
 /** Bytes of an event besides its object, and of naming the object: UID, namespace and name have 352 characters at most. */
 const eventAllowance = 4096
 
@@ -44,6 +49,11 @@ export class FrameWriter {
   readonly #outlet: FrameOutlet
   readonly #clock: Clock
   readonly #builder: ObservationsBuilder
+  /** Only of a kind that is watched in parts: then nobody calls {@link reach}. */
+  readonly #parts: ProgressOfParts | undefined
+  readonly #room: string
+  /** Bytes for that in any frame, besides what is asked for; a version alone is small enough to be in it. */
+  readonly #partsBytes: number
   #epoch: number
   #isOpen = false
   #flushTimer: Timer | undefined
@@ -58,13 +68,24 @@ export class FrameWriter {
   #lastTime: number
 
   /** `tracksPods`: pod lifecycles are told of as well, and are complete as far as the kind is. Default false. */
-  constructor(gvk: string, outlet: FrameOutlet, clock: Clock, resume: KindResumePoint, tracksPods = false) {
+  constructor(
+    gvk: string,
+    outlet: FrameOutlet,
+    clock: Clock,
+    resume: KindResumePoint,
+    tracksPods = false,
+    parts?: KindProgress,
+  ) {
     this.#gvk = gvk
     this.#outlet = outlet
     this.#clock = clock
     this.#builder = new ObservationsBuilder(gvk, { tracksPods })
+    this.#parts = parts && new ProgressOfParts(parts, resume)
+    this.#room = this.#parts?.room ?? versionRoom
+    this.#partsBytes = parts === undefined ? 0 : this.#room.length * bytesPerCharacter
     this.#epoch = resume.epoch
-    this.#completeVersion = resume.resumeVersion
+    // What namespaces were complete up to is no version of a kind that is watched as a whole from now on.
+    this.#completeVersion = isByNamespace(resume.resumeVersion) ? "" : resume.resumeVersion
     this.#completeTime = resume.completeTime
     this.#lastTime = resume.lastTime
   }
@@ -134,7 +155,7 @@ export class FrameWriter {
   listBegins(reason: string): void {
     this.flush()
     this.#reached = undefined
-    if (this.#completeTime === 0) this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
+    if (this.#completeTime === 0) this.#completeTime = this.#nowOrLast()
     this.#open(frameBytes)
     if (!this.#builder.listReason(reason)) throw this.#noRoom("the beginning of a list")
     this.flush()
@@ -145,7 +166,7 @@ export class FrameWriter {
     this.#open(frameBytes)
     if (this.#builder.selection(text)) return
     this.flush()
-    this.#open(progressBytes + 3 * text.length)
+    this.#open(progressBytes + bytesPerCharacter * text.length)
     if (!this.#builder.selection(text)) throw this.#noRoom("a selection")
   }
 
@@ -158,13 +179,20 @@ export class FrameWriter {
     this.#open(frameBytes)
     if (this.#builder.addPodLife(life, following)) return
     this.flush()
-    this.#open(Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + versionRoom.length * 3))
+    this.#open(
+      Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + versionRoom.length * bytesPerCharacter),
+    )
     if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
   }
 
   /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */
   reach(version: ResourceVersion | string | undefined): void {
     this.#reached = version
+  }
+
+  /** A list is complete up to `version`. */
+  listEnds(version: string): void {
+    this.reach(version)
   }
 
   /** Versions from here on belong to a new history. */
@@ -185,7 +213,7 @@ export class FrameWriter {
   readDone(): void {
     this.#readTime = 0
     if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.flush())
-    else if (this.#reached !== undefined) {
+    else if (this.#reached !== undefined || this.#parts !== undefined) {
       this.#progressTimer ??= this.#clock.after(progressIntervalMs, () => this.progress())
     }
   }
@@ -194,8 +222,10 @@ export class FrameWriter {
   progress(): void {
     this.#progressTimer?.cancel()
     this.#progressTimer = undefined
-    if (this.#isOpen || this.#reached === undefined || String(this.#reached) === this.#completeVersion) return
-    this.#open(progressBytes + 3 * String(this.#reached).length)
+    if (this.#isOpen) return
+    const news = this.#parts === undefined ? this.#versionNews() : this.#parts.news(this.#nowOrLast())
+    if (news === undefined) return
+    this.#open(progressBytes + bytesPerCharacter * news.length)
     this.flush()
   }
 
@@ -223,13 +253,23 @@ export class FrameWriter {
 
   #open(minimumBytes: number): void {
     if (this.#isOpen) return
-    this.#builder.begin(this.#outlet.reserve(minimumBytes), this.#epoch)
-    this.#builder.completeThrough(versionRoom)
+    this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#partsBytes), this.#epoch)
+    this.#builder.completeThrough(this.#room)
     this.#isOpen = true
+  }
+
+  #versionNews(): string | undefined {
+    const version = this.#reached === undefined ? this.#completeVersion : String(this.#reached)
+    return version === this.#completeVersion ? undefined : version
+  }
+
+  #nowOrLast(): number {
+    return Math.max(this.#clock.wallMicros(), this.#lastTime)
   }
 
   /** False if there was no room for it. While nothing is complete there is nothing to say. */
   #sayHowFar(): boolean {
+    if (this.#parts !== undefined) return this.#parts.sayIn(this.#builder, this.#nowOrLast())
     if (this.#reached === undefined) return this.#builder.completeThrough("")
     const version = String(this.#reached)
     if (!this.#builder.completeThrough(version)) {
@@ -237,7 +277,7 @@ export class FrameWriter {
       return false
     }
     this.#completeVersion = version
-    this.#completeTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
+    this.#completeTime = this.#nowOrLast()
     return true
   }
 }

@@ -1,6 +1,8 @@
 /**
  * The list that a watcher is making: why, whether one is owed from before, and what the gap that it closes is to say.
  */
+
+import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { ListReason } from "../../kube/watch/protocol.ts"
 import type { GapReason } from "../../trace/event.ts"
 import { type OwedList, repeatedFirstList } from "./owed-list.ts"
@@ -17,6 +19,17 @@ export interface Completeness {
   readonly epoch: number
   /** The empty string before the first list. */
   readonly completeVersion: string
+}
+
+/** Where the recording of what one session watches stands, and who remembers it: the frames themselves, or one namespace's part of them. */
+export interface Standing extends Completeness {
+  /** µs since the Unix epoch of {@link Completeness.completeVersion}; 0 before. */
+  readonly completeTime: number
+  /** Everything up to `version` has been added or does not count. */
+  reach(version: ResourceVersion | string): void
+  /** From here on nothing is complete, and the store knows it before it knows anything of the list. */
+  listBegins(reason: "first" | GapReason): void
+  listEnds(version: string): void
 }
 
 export class ListUnderWay {

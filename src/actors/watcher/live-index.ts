@@ -20,7 +20,7 @@ export interface LiveObject {
   fingerprintHigh: number
   /** Of its ownerReferences (owner-fingerprint.ts). */
   owners: number
-  /** The last list in which it stood. */
+  /** The last list that had begun when it was seen. */
   list: number
 }
 
@@ -65,19 +65,38 @@ export class LiveIndex {
     if (this.#byName.get(key) === object) this.#byName.delete(key)
   }
 
-  /** A list begins: what does not stand in it will have vanished. A list begun before and not completed is forgotten. */
-  beginList(): void {
-    this.#list++
+  /**
+   * A list begins: what does not stand in it will have vanished. Answers its number; lists of several namespaces may be under way at
+   * once, and one begun before and not completed is forgotten.
+   */
+  beginList(): number {
+    return ++this.#list
   }
 
-  /** The object stands in the list under way, or was seen alive after it. */
+  /** The object stands in a list under way, or was seen alive after it. */
   mark(object: LiveObject): void {
     object.list = this.#list
   }
 
-  /** The objects that the completed list did not hold. */
-  *missing(): Generator<LiveObject> {
-    for (const object of this.#byUid.values()) if (object.list !== this.#list) yield object
+  /** The objects seen last before that list began: if it is of one namespace alone, those of that namespace. */
+  *missing(list: number, namespace: string | undefined): Generator<LiveObject> {
+    for (const object of this.#byUid.values()) {
+      if (object.list < list && (namespace === undefined || object.namespace === namespace)) yield object
+    }
+  }
+
+  /** The objects in namespaces other than these; not those in none. */
+  *outside(namespaces: ReadonlySet<string>): Generator<LiveObject> {
+    for (const object of this.#byUid.values()) {
+      if (object.namespace !== "" && !namespaces.has(object.namespace)) yield object
+    }
+  }
+
+  /** Whether there is any; `undefined`: in any namespace. */
+  has(namespace: string | undefined): boolean {
+    if (namespace === undefined) return this.size > 0
+    for (const object of this.#byUid.values()) if (object.namespace === namespace) return true
+    return false
   }
 
   #insert(number: number, uid: string, namespace: string, name: string): LiveObject {

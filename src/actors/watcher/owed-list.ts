@@ -9,6 +9,7 @@
 import type { ListReason } from "../../kube/watch/protocol.ts"
 import type { GapReason } from "../../trace/event.ts"
 import type { KindResumePoint } from "../stored-state.ts"
+import { isByNamespace } from "./namespace-text.ts"
 
 export interface OwedList {
   readonly reason: GapReason
@@ -18,20 +19,25 @@ export interface OwedList {
 /** `selection`: what is asked for now. */
 export const owedList = (resume: KindResumePoint, selection: string): OwedList | undefined => {
   const { listReason, nextObjectNumber, resumeVersion } = resume
+  // It was watched namespace by namespace and is not any more: no version says how far the whole is complete.
+  if (isByNamespace(listReason) || isByNamespace(resumeVersion)) {
+    return resumeVersion === "" && nextObjectNumber === 1 ? undefined : selectionChanged(resume.selection, selection)
+  }
   if (listReason !== "" && listReason !== "first") {
-    return { reason: listReason as Exclude<ListReason, "first">, detail: interrupted("the list that followed") }
+    return { reason: listReason as Exclude<ListReason, "first">, detail: interruptedList("the list that followed") }
   }
   if (listReason === "first" && nextObjectNumber > 1)
-    return { reason: "stopped", detail: interrupted("the first list") }
-  if (resumeVersion !== "" && resume.selection !== "" && resume.selection !== selection) {
-    const change = `from ${resume.selection} to ${selection}`
-    return {
-      reason: "stopped",
-      detail: `what is recorded of the kind was changed ${change}; its present state was listed`,
-    }
-  }
+    return { reason: "stopped", detail: interruptedList("the first list") }
+  if (resumeVersion !== "" && resume.selection !== "" && resume.selection !== selection)
+    return selectionChanged(resume.selection, selection)
   return undefined
 }
+
+/** Something else is asked for than before. */
+export const selectionChanged = (before: string, now: string): OwedList => ({
+  reason: "stopped",
+  detail: `what is recorded of the kind was changed from ${before} to ${now}; its present state was listed`,
+})
 
 /** For a first list that is begun again in the same life, after a part of it was recorded. */
 export const repeatedFirstList: OwedList = {
@@ -39,5 +45,6 @@ export const repeatedFirstList: OwedList = {
   detail: "the first list was begun again after a part of it was recorded; changes in between are not known",
 }
 
-const interrupted = (what: string): string =>
+/** A list did not come to its end in the life before. */
+export const interruptedList = (what: string): string =>
   `the recorder ended before ${what} was complete; its present state was listed afterwards`

@@ -43,7 +43,8 @@ interface TrackedPod {
   owners: number
   /** Main containers of its spec, which never change; `undefined` until they were counted. */
   containers: number | undefined
-  /** The last list in which it stood. */
+  readonly namespace: string
+  /** The last list that had begun when it was seen. */
   list: number
 }
 
@@ -66,9 +67,9 @@ export class PodTracker {
     this.#frames = frames
     this.#alarm = alarm
     this.#nextNumber = known.nextPodNumber
-    for (const { number, uid, start, end, owned } of known.pods) {
+    for (const { number, uid, namespace, start, end, owned } of known.pods) {
       const owners = owned ? unknownOwners : noOwners
-      this.#pods.set(uid, { number, uid, life: { start, end }, owners, containers: undefined, list: 0 })
+      this.#pods.set(uid, { number, uid, namespace, life: { start, end }, owners, containers: undefined, list: 0 })
     }
   }
 
@@ -100,15 +101,27 @@ export class PodTracker {
     this.#record(known.number, life, isDeleted, object.byteLength, identity, identity && ownersOf(bytes, scanned))
   }
 
-  /** A list begins: what does not stand in it will have gone. */
-  listStarted(): void {
-    this.#list++
+  /** A list begins: what does not stand in it will have gone. Answers its number; see the index of live objects. */
+  listStarted(): number {
+    return ++this.#list
   }
 
-  /** The list is whole. Pods that are not in it ended before we were told: as of now, unless their end is known. */
-  listCompleted(): void {
+  /**
+   * The list is whole. Pods that are not in it, of its namespace if it is of one, ended before we were told: as of now, unless their end
+   * is known.
+   */
+  listCompleted(list: number, namespace: string | undefined): void {
+    this.#end((pod) => pod.list < list && (namespace === undefined || pod.namespace === namespace))
+  }
+
+  /** Pods of other namespaces than these are not followed any more. */
+  confine(namespaces: ReadonlySet<string>): void {
+    this.#end((pod) => !namespaces.has(pod.namespace))
+  }
+
+  #end(isGone: (pod: TrackedPod) => boolean): void {
     for (const pod of [...this.#pods.values()]) {
-      if (pod.list === this.#list) continue
+      if (!isGone(pod)) continue
       this.#pods.delete(pod.uid)
       this.#record(pod.number, pod.life, true, 0, undefined, undefined)
     }
@@ -126,9 +139,9 @@ export class PodTracker {
     if (identity === undefined) return
     const number = this.#nextNumber++
     if (!isDeleted) {
-      const { uid } = identity
+      const { uid, namespace } = identity
       const containers = object.mainContainers()
-      this.#pods.set(uid, { number, uid, life, owners, containers, list: this.#list })
+      this.#pods.set(uid, { number, uid, namespace, life, owners, containers, list: this.#list })
     }
     const ownerReferences = owners === noOwners ? undefined : ownersOf(bytes, scanned)
     this.#record(number, life, isDeleted, object.byteLength + (ownerReferences?.length ?? 0), identity, ownerReferences)

@@ -21,3 +21,15 @@ export const selectionOf = ({
   ]
   return parts.join("; ")
 }
+
+/** What of it does not name namespaces. */
+export const withoutNamespaces = (selection: string): string => {
+  const end = selection.indexOf("; ")
+  return end < 0 ? "" : selection.slice(end)
+}
+
+/** Whether objects of a namespace are part of it. One that was never said is taken for whatever is asked for. */
+export const isSelected = (selection: string, namespace: string): boolean => {
+  const [, list] = /^namespaces ([^;]*)/.exec(selection) ?? []
+  return list === undefined || list.split(",").includes(namespace)
+}

@@ -14,15 +14,25 @@ import type { Enquiries } from "./session-options.ts"
 const clusterIdentityPath = "/api/v1/namespaces/kube-system"
 
 export class HttpEnquiries implements Enquiries {
-  readonly #client: HttpClient
+  readonly #client: Pick<HttpClient, "get">
   readonly #gvk: GroupVersionKind
   readonly #namespace: string | undefined
+  readonly #located: ((isNamespaced: boolean) => void) | undefined
 
-  /** `namespace`: ask only within it, so that a Role suffices. */
-  constructor(client: HttpClient, gvk: GroupVersionKind, namespace: string | undefined) {
+  /**
+   * `namespace`: ask only within it, so that a Role suffices; without effect on kinds without namespaces. `located` is told each
+   * time the kind is found, before `discover` answers.
+   */
+  constructor(
+    client: Pick<HttpClient, "get">,
+    gvk: GroupVersionKind,
+    namespace: string | undefined,
+    located?: (isNamespaced: boolean) => void,
+  ) {
     this.#client = client
     this.#gvk = gvk
     this.#namespace = namespace
+    this.#located = located
   }
 
   async discover(found: (path: string) => void): Promise<Input> {
@@ -31,6 +41,7 @@ export class HttpEnquiries implements Enquiries {
     if (outcome.tag === "unreachable") return { type: "discovery-failed", status: unreachable(outcome.detail) }
     if (outcome.tag === "failed") return { type: "discovery-failed", status: outcome.status }
     found(resourcePath(outcome.resource, this.#namespace))
+    this.#located?.(outcome.resource.namespaced)
     return { type: "discovered", clusterUid: await clusterUid(this.#client) }
   }
 
@@ -48,7 +59,7 @@ export class HttpEnquiries implements Enquiries {
 }
 
 /** UID of namespace kube-system; `undefined` where reading it is not permitted: versions alone must do then. */
-export const clusterUid = async (client: HttpClient): Promise<string | undefined> => {
+export const clusterUid = async (client: Pick<HttpClient, "get">): Promise<string | undefined> => {
   const answer = await requestOnce(client, clusterIdentityPath)
   return answer.tag === "response" && answer.status === 200 ? metadataOf(answer.body)?.uid : undefined
 }

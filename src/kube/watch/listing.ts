@@ -130,3 +130,24 @@ export const restored = (step: Transition, detail: string): void => {
   step.commands.push({ type: "epoch-started", detail })
   list(step, "cluster-restored")
 }
+
+/**
+ * Another session of the kind has found the server restored; what this one delivered is of the old history as well. A first list
+ * stays one. While something else is being asked or waited for the list is only due: every way from there leads to it.
+ */
+export const restoredElsewhere = (step: Transition, detail: string, clusterUid: string | undefined): void => {
+  if (step.phase.tag === "idle") return
+  const { listPending, listReason } = step.memory
+  const isFirst = step.moment.delivered === undefined && (!listPending || listReason === "first")
+  if (clusterUid !== undefined) step.remember({ clusterUid })
+  step.remember({ suspicious: false, malformedAt: undefined })
+  step.commands.push({ type: "history-forgotten" })
+  const reason: ListReason = isFirst ? "first" : "cluster-restored"
+  const terms = isFirst ? {} : { detail }
+  if (step.streams().length === 0) {
+    step.remember({ listReason: reason, listDetail: terms.detail, listFromDelivered: false, listPending: true })
+    return
+  }
+  step.closeAll()
+  list(step, reason, terms)
+}

@@ -8,7 +8,7 @@
  */
 import { absent, discover, discovered, probed, probeFailed, retry, stop } from "./course.ts"
 import { ended, errorEvent, malformed, refused, silent } from "./failures.ts"
-import { initialEventsEnd, listAnswered, pageComplete } from "./listing.ts"
+import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "./listing.ts"
 import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, Moment, WatchState } from "./protocol.ts"
 import { Transition } from "./transition.ts"
@@ -74,6 +74,8 @@ const take = (step: Transition, input: Input): void => {
       return ended(step, input)
     case "silent":
       return silent(step, input.stream)
+    case "restored-elsewhere":
+      return restoredElsewhere(step, input.detail, input.clusterUid)
     case "retry":
       return retry(step)
     case "successor-due":

@@ -43,8 +43,6 @@ export interface WatchPolicy {
   readonly relistPauseMs: number
   /** ms between looks for a kind that is not installed: as often as `kubectl` users expect a new CRD to be noticed. */
   readonly absentPollMs: number
-  /** ms between tries while permission is missing: a person has to grant it. */
-  readonly forbiddenRetryMs: number
 }
 
 export const defaultWatchPolicy: WatchPolicy = {
@@ -61,5 +59,4 @@ export const defaultWatchPolicy: WatchPolicy = {
   relistWindowMs: 60_000,
   relistPauseMs: 30_000,
   absentPollMs: 10_000,
-  forbiddenRetryMs: 30_000,
 }

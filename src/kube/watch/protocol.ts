@@ -96,6 +96,8 @@ export type Input =
       readonly whileBlocked: boolean
     }
   | { readonly type: "silent"; readonly stream: StreamId }
+  /** Another session of the same kind has found that the server has another past; `detail` and `clusterUid` are what it saw. */
+  | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
   | { readonly type: "retry" }
   | { readonly type: "successor-due" }
 
@@ -143,6 +145,8 @@ export type Command =
   | { readonly type: "list-started"; readonly reason: ListReason; readonly detail: string | undefined }
   | { readonly type: "list-completed"; readonly version: string }
   | { readonly type: "epoch-started"; readonly detail: string }
+  /** What was delivered is of a history that is over, as the sink knows from elsewhere. */
+  | { readonly type: "history-forgotten" }
   | { readonly type: "cluster-identified"; readonly uid: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "alarm"; readonly detail: string }

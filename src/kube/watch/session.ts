@@ -123,6 +123,14 @@ export class WatchSession {
     this.#input({ type: "retry" })
   }
 
+  /**
+   * Another session of the same kind has begun a new epoch: this one lists as well, and begins none. `clusterUid`: of namespace
+   * kube-system, if that is how it was noticed.
+   */
+  clusterRestored(detail: string, clusterUid: string | undefined): void {
+    this.#input({ type: "restored-elsewhere", detail, clusterUid })
+  }
+
   stop(): void {
     this.#input({ type: "stop" })
     this.#retryTimer?.cancel()
@@ -192,6 +200,9 @@ export class WatchSession {
       case "epoch-started":
         this.#versions.reset(undefined)
         sink.epochStarted(command.detail)
+        return
+      case "history-forgotten":
+        this.#versions.reset(undefined)
         return
       case "cluster-identified":
         sink.clusterIdentified(command.uid)

@@ -32,10 +32,9 @@ export class Transition {
     const refusal = classify(status)
     if (refusal === "unauthorized") this.commands.push({ type: "unauthorized" })
     const detail = `${phase}: ${describe(status)}`
-    if (refusal === "forbidden") {
-      const pause = this.policy.forbiddenRetryMs * (1 + this.moment.random())
-      return this.wait(then, pause, "forbidden", detail)
-    }
+    // Also where a permission is missing, which a person has to grant: a server that starts refuses everything until it has read
+    // its roles, and whoever waited half a minute for that was blind for as long.
+    if (refusal === "forbidden") return this.wait(then, this.nextBackOff(), "forbidden", detail)
     const asked = (status.retryAfterSeconds ?? 0) * 1000
     this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
   }

@@ -69,8 +69,8 @@ export class ArchiveWriter {
     const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
     let database: DatabaseSync | undefined
     try {
-      const { fsync = "interval", maximumBytes } = options
-      database = openForWriting(directory, maximumBytes === undefined ? { fsync } : { fsync, maximumBytes })
+      const { fsync = "interval", maximumBytes, extending } = options
+      database = openForWriting(directory, { fsync, maximumBytes, extending })
       syncDirectory(directory)
       return new ArchiveWriter(directory, options, lock, database)
     } catch (error) {

@@ -8,6 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Observations } from "../observations.ts"
 import { podLivesKind } from "../pod-lives-kind.ts"
+import { recordedSinceKey } from "./since-key.ts"
 
 /** State of one kind. Times are µs since the Unix epoch. */
 export interface KindState {
@@ -45,13 +46,17 @@ export class KindTable {
   readonly #byGvk = new Map<string, Mutable<KindEntry>>()
   readonly #byId = new Map<number, KindEntry>()
   readonly #changed = new Set<Mutable<KindEntry>>()
+  /** Kinds whose first list has become complete since the last commit, and when. */
+  readonly #firstComplete = new Map<string, number>()
   #nextId = 1
   readonly #save: StatementSync
+  readonly #saveSince: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#save = database.prepare(`
       INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
         last_event_time, cluster_uid, list_reason, selection) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#saveSince = database.prepare("INSERT OR IGNORE INTO metadata (key, value) VALUES (?, ?)")
     for (const kind of readKinds(database)) {
       this.#know({ ...kind })
       this.#nextId = Math.max(this.#nextId, kind.id + 1)
@@ -99,8 +104,10 @@ export class KindTable {
     }
     if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
       kind.listReason = ""
+      const isFirst = kind.completeThrough === "" && kind.epoch === 0
       kind.completeThrough = frame.completeThrough
       kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
+      if (isFirst) this.#firstComplete.set(kind.gvk, kind.completeThroughTime)
     }
     if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
@@ -119,6 +126,8 @@ export class KindTable {
     this.#changed.add(lives)
     lives.lastEventTime = Math.max(lives.lastEventTime, pods.lastEventTime)
     if (!isNewEpoch && !isComplete) return
+    if (isComplete && lives.completeThrough === "" && pods.epoch === 0)
+      this.#firstComplete.set(lives.gvk, pods.completeThroughTime)
     lives.epoch = pods.epoch
     lives.completeThrough = pods.completeThrough
     lives.completeThroughTime = pods.completeThroughTime
@@ -141,11 +150,13 @@ export class KindTable {
         kind.selection,
       )
     }
+    for (const [gvk, time] of this.#firstComplete) this.#saveSince.run(recordedSinceKey(gvk), String(time))
   }
 
   /** After the commit. */
   markSaved(): void {
     this.#changed.clear()
+    this.#firstComplete.clear()
   }
 
   #know(kind: Mutable<KindEntry>): void {

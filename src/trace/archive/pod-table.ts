@@ -12,6 +12,7 @@ import type { Observations, PodLife } from "../observations.ts"
 export interface LivingPod {
   readonly number: number
   readonly uid: string
+  readonly namespace: string
   readonly start: number
   /** Its containers have ended, and may start again; `undefined` while it runs. */
   readonly end: number | undefined
@@ -40,7 +41,7 @@ export class PodTable {
       VALUES (?, ?, ?, ?, ?, ?, ?)`)
     this.#markGone = database.prepare("UPDATE pod SET is_gone = 1 WHERE number = ?")
     this.#living = database.prepare(`
-      SELECT number, uid, start_seconds, end_seconds,
+      SELECT number, uid, namespace, start_seconds, end_seconds,
         EXISTS (SELECT 1 FROM pod_life WHERE pod = pod.number AND owner_references IS NOT NULL) AS owned
       FROM pod JOIN pod_life
         ON sequence = (SELECT max(sequence) FROM pod_life WHERE pod = pod.number)
@@ -101,6 +102,7 @@ export class PodTable {
       const pods = this.#living.all(after).map((row) => ({
         number: Number(row.number),
         uid: String(row.uid),
+        namespace: String(row.namespace),
         start: Number(row.start_seconds),
         end: row.end_seconds === null ? undefined : Number(row.end_seconds),
         owned: row.owned === 1,

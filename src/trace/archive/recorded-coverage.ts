@@ -5,11 +5,11 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import type { GapEvent } from "../event.ts"
-import { podLivesKind } from "../pod-lives-kind.ts"
 import { toArchiveError } from "./archive-errors.ts"
 import { BlockSource } from "./block-source.ts"
 import { readGaps } from "./gap-rows.ts"
 import { readKinds } from "./kind-table.ts"
+import { isFirstList, sinceReader } from "./recorded-since.ts"
 import { lastSequenceOf, openForReading } from "./schema.ts"
 
 /** Times are µs since the Unix epoch. */
@@ -24,8 +24,8 @@ export interface RecordedKind {
   readonly gvk: string
   /** Events received in the window, gaps not counted. */
   readonly events: number
-  /** When the first event of the kind was received, in or before the window; `undefined` if there is none at all. */
-  readonly firstTime: number | undefined
+  /** Since when the kind is recorded, whatever the window; `undefined` while its first list is under way. */
+  readonly since: number | undefined
   /** When the kind was last known to be complete; 0 while its first list is under way. */
   readonly completeTime: number
   /** Those that touch the window, in the order they were closed. */
@@ -35,7 +35,7 @@ export interface RecordedKind {
 export interface RecordedCoverage {
   /** Sequence number of the last event on disk. */
   readonly cut: number
-  /** In the order in which they were first recorded. */
+  /** In the order in which they were first recorded; lives of pods are among them, of which there are no events. */
   readonly kinds: ReadonlyArray<RecordedKind>
 }
 
@@ -47,20 +47,17 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const count = eventCounter(database, directory, window)
-    const first = database.prepare("SELECT min(min_time) AS time FROM block_kind WHERE kind = ?")
-    const kinds = readKinds(database)
-      .filter(({ gvk }) => gvk !== podLivesKind)
-      .map((kind): RecordedKind => {
-        const time = first.get(kind.id)?.time
-        return {
-          gvk: kind.gvk,
-          events: count(kind),
-          firstTime: typeof time === "number" ? time : undefined,
-          // Of a first list the row has the time at which it began. A later history has no version at its beginning either.
-          completeTime: kind.completeThrough === "" && kind.epoch === 0 ? 0 : kind.completeThroughTime,
-          gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
-        }
-      })
+    const sinceOf = sinceReader(database)
+    const kinds = readKinds(database).map(
+      (kind): RecordedKind => ({
+        gvk: kind.gvk,
+        events: count(kind),
+        since: sinceOf(kind),
+        // Of a first list the row has the time at which it began.
+        completeTime: isFirstList(kind) ? 0 : kind.completeThroughTime,
+        gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
+      }),
+    )
     return { cut: lastSequenceOf(database), kinds }
   } catch (error) {
     throw toArchiveError(directory, "read", error)

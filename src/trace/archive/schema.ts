@@ -14,7 +14,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { NewerRecordingError, NotARecordingError, OlderRecordingError, toArchiveError } from "./archive-errors.ts"
-import { changesSince } from "./earlier-formats.ts"
+import { extendTables } from "./earlier-formats.ts"
 import { TABLES } from "./tables.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
@@ -33,7 +33,16 @@ export type FsyncMode = "interval" | "always"
 export interface WriterDatabaseOptions {
   readonly fsync: FsyncMode
   /** Upper limit of the database file; without it the disk is the limit. */
-  readonly maximumBytes?: number
+  readonly maximumBytes?: number | undefined
+  readonly extending?: ((change: FormatChange) => void) | undefined
+}
+
+/** A recording of an earlier format is being made one of today's: some 20 s for a million objects. */
+export interface FormatChange {
+  readonly from: number
+  readonly to: number
+  /** What of it is done, 0 to 1: 0 before it begins, 1 once it is on disk. */
+  readonly share: number
 }
 
 const PAGE_BYTES = 4096
@@ -56,7 +65,7 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
     if (isEmpty(database)) create(database)
     else {
       const found = checkFormat(database, directory)
-      if (found < FORMAT_VERSION) extend(database, found)
+      if (found < FORMAT_VERSION) extend(database, found, options.extending)
     }
     database.exec(`
       PRAGMA journal_mode = WAL;
@@ -133,13 +142,15 @@ const create = (database: DatabaseSync): void => {
 }
 
 /** Brings a recording of an earlier format to this one. What older formats did not record is empty. */
-const extend = (database: DatabaseSync, found: number): void => {
-  database.exec(`
-    BEGIN IMMEDIATE;
-    ${changesSince(found)}
-    PRAGMA user_version = ${FORMAT_VERSION};
-    COMMIT;
-  `)
+const extend = (database: DatabaseSync, found: number, told: WriterDatabaseOptions["extending"]): void => {
+  const tell = (share: number): void => told?.({ from: found, to: FORMAT_VERSION, share })
+  database.exec("BEGIN IMMEDIATE")
+  extendTables(database, found, (share) => {
+    // The last page is not written yet.
+    if (share < 1) tell(share)
+  })
+  database.exec(`PRAGMA user_version = ${FORMAT_VERSION}; COMMIT`)
+  tell(1)
 }
 
 /** The format found. */

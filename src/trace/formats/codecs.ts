@@ -25,6 +25,6 @@ export const openEncoder = async (format: TraceFormatName, options: EncoderOptio
     case "simkube":
       return (await import("./simkube-format.ts")).simkubeEncoder(options)
     case "kwok":
-      return (await import("../kwok/kwok-encoder.ts")).kwokEncoder()
+      return (await import("../kwok/kwok-encoder.ts")).kwokEncoder(options.facts)
   }
 }

@@ -3,7 +3,9 @@
  */
 
 import * as Schema from "effect/Schema"
+import type { OwnedLifecycles } from "../simkube-trace.ts"
 import type { Spool } from "../spool.ts"
+import type { IsInTrace } from "./replay-object.ts"
 import type { TraceItem } from "./trace-item.ts"
 
 /** Push bytes, take items; {@link end} when there are no more bytes. Every method throws {@link BadTraceError} and nothing else. */
@@ -39,10 +41,26 @@ export interface TraceEncoder {
   readonly leftOut: LeftOut
 }
 
+/** By which of a pod's owners in the trace its life is listed: the nearest, or the outermost, which makes the others again. */
+export type LivesOwner = "first" | "outermost"
+
+/** What is known of a whole trace before it is encoded. */
+export interface TraceFacts {
+  /** Anywhere in it. By the UID in the reference as well, where trace and reference have UIDs. */
+  readonly isInTrace: IsInTrace
+  /** The lives of its pods within its window, as their `status` tells them. `isTracked`: kinds that count as owners. */
+  lifecycles(which: LivesOwner, isTracked: (gvk: string) => boolean): ReadonlyArray<OwnedLifecycles>
+}
+
 /** What encoders need from outside. */
 export interface EncoderOptions {
   /** Holds what can be written only when all is known. Asked for at most once; stays the caller's. */
   readonly spool: () => Spool
+  /**
+   * Default: nothing is known. Then formats that are replayed keep owner references only to objects that come earlier, and SimKube's has
+   * only those lifecycles that the trace itself lists.
+   */
+  readonly facts?: TraceFacts
 }
 
 /** The bytes are no trace of that format. */

@@ -4,7 +4,7 @@
  * A trace that was decoded from SimKube's format is encoded as it stood, to the byte (SimkubeCopyWriter). Any other is a
  * recording: its objects are sanitised, its index is computed, its changes become events of whole seconds
  * (SimkubeTraceWriter); gaps, and kinds that SimKube cannot be told of, are left out and counted. Pod lifecycles come from
- * `lifecycles` items only: they are not computed from the pods of a recording.
+ * `lifecycles` items, or else from what is known of the whole trace (RecordingWriter).
  */
 
 import { MalformedJsonError } from "../exact-json.ts"

@@ -1,8 +1,14 @@
-/** A recording on its way into SimKube's format: sanitised, with whole seconds and a computed index (SimkubeTraceWriter). */
+/**
+ * A recording on its way into SimKube's format: sanitised, with whole seconds and a computed index (SimkubeTraceWriter).
+ *
+ * Lifecycles are those that the trace lists. If it lists none, they are what its pods' status tells, by the first owner that the
+ * trace's configuration tracks. A recorder's NDJSON has no configuration: there a life goes to the outermost owner in the trace,
+ * because whoever replays that makes everything between them again, and its kind is marked as one that tracks them.
+ */
 
-import { isJsonObject, parseExactJson } from "../exact-json.ts"
-import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObjects } from "../simkube-config.ts"
-import type { OwnedLifecycles } from "../simkube-trace.ts"
+import { isJsonObject, type JsonObject, parseExactJson } from "../exact-json.ts"
+import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObject } from "../simkube-config.ts"
+import { namespacedName, type OwnedLifecycles } from "../simkube-trace.ts"
 import { SimkubeTraceWriter } from "../simkube-trace-writer.ts"
 import { type EncoderOptions, type LeftOut, UnwritableTraceError } from "./format.ts"
 import type { TraceHeader, TraceItem } from "./trace-item.ts"
@@ -20,7 +26,9 @@ export class RecordingWriter {
   readonly #header: TraceHeader
   readonly #options: EncoderOptions
   readonly #lifecycles: OwnedLifecycles[] = []
-  #tracked: TrackedObjects
+  /** Of pods in the trace, for a trace that lists none. */
+  #computed: ReadonlyArray<OwnedLifecycles>
+  #tracked: Map<string, TrackedObject>
   #start: number | undefined
   #writer: SimkubeTraceWriter | undefined
   #gaps = 0
@@ -32,6 +40,9 @@ export class RecordingWriter {
     // Who does not say what was recorded may have recorded anything that SimKube knows.
     const kinds = header.kinds.length > 0 ? header.kinds : [...DEFAULT_TEMPLATE_PATHS.keys()]
     this.#tracked = new Map(kinds.map((gvk) => [gvk, noPaths]))
+    this.#computed = options.facts?.lifecycles("outermost", (gvk) => DEFAULT_TEMPLATE_PATHS.has(gvk)) ?? []
+    const owners = new Set(this.#computed.map(({ gvk }) => gvk))
+    for (const gvk of owners) if (this.#tracked.has(gvk)) this.#tracked.set(gvk, { ...noPaths, trackLifecycle: true })
   }
 
   get leftOut(): LeftOut {
@@ -60,14 +71,16 @@ export class RecordingWriter {
   }
 
   finish(): Iterable<Uint8Array> {
-    return this.#open(0).finish(this.#lifecycles)
+    return this.#open(0).finish(this.#lifecycles.length > 0 ? this.#lifecycles : this.#computed)
   }
 
   #configure(config: Uint8Array): void {
     const value = parseExactJson(config)
     const tracked = isJsonObject(value) ? readTrackedObjects(value.trackedObjects) : undefined
     if (tracked === undefined) throw unwritable("config.trackedObjects has another shape")
-    this.#tracked = tracked
+    this.#tracked = new Map(tracked)
+    const isTracked = (gvk: string): boolean => tracked.get(gvk)?.trackLifecycle === true
+    this.#computed = this.#options.facts?.lifecycles("first", isTracked) ?? []
   }
 
   /** Opened late: the configuration may come after the header, and the window may say nothing of its start. */
@@ -76,8 +89,26 @@ export class RecordingWriter {
       trackedObjects: this.#tracked,
       startSeconds: Math.floor((this.#header.window?.start ?? this.#start ?? time) / MICROS),
       ...(this.#header.window !== undefined && { endMarkerSeconds: Math.floor(this.#header.window.end / MICROS) }),
+      isOwnerInTrace: ({ namespace }, reference) => this.#isOwnerInTrace(namespace, reference),
       spool: this.#options.spool(),
     })
     return this.#writer
+  }
+
+  /** An owner is in its object's namespace, or in none. */
+  #isOwnerInTrace(namespace: string, reference: JsonObject): boolean {
+    const { apiVersion, kind, name } = reference
+    if (typeof name !== "string") return false
+    const gvk = `${String(apiVersion)}.${String(kind)}`
+    const { facts } = this.#options
+    const tracked = this.#tracked.get(gvk)
+    // What the format cannot tell of is not in the trace.
+    if (tracked === undefined || (tracked.podSpecTemplatePaths.length === 0 && !DEFAULT_TEMPLATE_PATHS.has(gvk)))
+      return false
+    return [namespace, ""].some((space) =>
+      facts === undefined
+        ? this.#writer?.isIndexed(gvk, namespacedName(space, name)) === true
+        : facts.isInTrace(gvk, space, name, reference),
+    )
   }
 }

@@ -36,6 +36,13 @@ export const REMOVED_FOR_REPLAY: ReadonlyArray<string> = [
   "spec.nodeName of pods without owner",
 ]
 
+/** What SimKube's format holds nothing of (sanitise.ts), named likewise. Of metadata only six fields are kept; these are the usual others. */
+export const REMOVED_FOR_SIMKUBE: ReadonlyArray<string> = [
+  ...REMOVED_FOR_REPLAY.filter((field) => !field.startsWith("spec.nodeName")),
+  "metadata.annotations[deployment.kubernetes.io/revision]",
+  "spec.nodeName of pods",
+]
+
 /** What a trace says of itself as a whole. */
 export interface TraceHeader {
   /** µs since the Unix epoch: `start` inclusive, `end` exclusive. Absent where a format does not say it (SimKube's). */

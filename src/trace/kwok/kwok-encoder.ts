@@ -13,8 +13,8 @@
 
 import type { ObjectEvent } from "../event.ts"
 import { formatExactJson, isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../exact-json.ts"
-import { type LeftOut, type TraceEncoder, UnwritableTraceError } from "../formats/format.ts"
-import { replayObject } from "../formats/replay-object.ts"
+import { type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../formats/format.ts"
+import { type IsInTrace, replayObject } from "../formats/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../formats/trace-item.ts"
 import { formatHeader } from "./kwok-header.ts"
 import { ResourceNames } from "./resource-names.ts"
@@ -25,11 +25,13 @@ import { formatYaml } from "./yaml-text.ts"
 /** A piece is given out once it is this full. */
 const CHUNK_BYTES = 64 * 1024
 
-export const kwokEncoder = (): TraceEncoder => new KwokEncoder()
+/** Without `facts` owner references stay only to objects that are there at that moment. */
+export const kwokEncoder = (facts?: Pick<TraceFacts, "isInTrace">): TraceEncoder => new KwokEncoder(facts)
 
 class KwokEncoder implements TraceEncoder {
   readonly #states = new Map<string, Uint8Array>()
   readonly #names = new ResourceNames()
+  readonly #isInTrace: IsInTrace
   #text = ""
   #header: TraceHeader | undefined
   #base: number | undefined
@@ -37,6 +39,10 @@ class KwokEncoder implements TraceEncoder {
   #hasDocument = false
   #hasPatch = false
   #gaps = 0
+
+  constructor(facts: Pick<TraceFacts, "isInTrace"> | undefined) {
+    this.#isInTrace = facts?.isInTrace ?? ((gvk, namespace, name) => this.#states.has(keyOf(gvk, namespace, name)))
+  }
 
   get leftOut(): LeftOut {
     return { gaps: this.#gaps, incomplete: this.#header?.incomplete.length ?? 0, objects: new Map() }
@@ -77,7 +83,7 @@ class KwokEncoder implements TraceEncoder {
     const object = parsed(event.object)
     if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
     this.#names.learn(gvk, object)
-    const state = replayObject(gvk, object, (owner, space, called) => this.#states.has(keyOf(owner, space, called)))
+    const state = replayObject(gvk, object, this.#isInTrace)
     this.#states.set(key, Buffer.from(formatExactJson(state)))
     if (former === undefined) {
       if (isSnapshot && !this.#hasPatch) this.#document(state)

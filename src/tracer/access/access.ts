@@ -16,10 +16,10 @@ export type Decision =
   /** `who`: for the audit line; a user name, or in words what is known. */
   { readonly tag: "allowed"; readonly who: string } | Refusal
 
-/** 401: nobody we know. 403: known, and without the right. 503: it cannot be decided now. */
+/** 401: nobody we know. 403: known, and without the right. 421: asked by a name that is not ours. 503: it cannot be decided now. */
 export interface Refusal {
   readonly tag: "refused"
-  readonly status: 401 | 403 | 503
+  readonly status: 401 | 403 | 421 | 503
   /** What to do about it, for the client. */
   readonly message: string
 }

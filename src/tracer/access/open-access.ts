@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "../../runtime/clock.ts"
 import { type Access, anybody } from "./access.ts"
+import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
 import { isLoopback } from "./loopback.ts"
 import { type ReviewCredentials, Reviews } from "./reviews.ts"
@@ -12,7 +13,12 @@ import { readTokenFile, TokenFileError, tokenFileAccess } from "./token-file.ts"
 /** Who may ask for exports, coverage and metrics. */
 export type AccessSettings =
   /** Whoever reaches the address; on another than a loopback address only with `allowAnonymous`. */
-  | { readonly auth: "none"; readonly allowAnonymous: boolean }
+  | {
+      readonly auth: "none"
+      readonly allowAnonymous: boolean
+      /** Names by which it may be reached, besides `localhost`, addresses, and what it listens on. */
+      readonly allowedHosts?: ReadonlyArray<string>
+    }
   /** Whoever has a token of the file. */
   | { readonly auth: "token"; readonly tokenFile: string }
   /** Whom the API server lets. */
@@ -52,6 +58,8 @@ export const checkAccess = (
 }
 
 export interface AccessSurroundings {
+  /** What it listens on. */
+  readonly host: string
   readonly credentials: ReviewCredentials & { readonly defaultNamespace: string }
   readonly userAgent: string
   readonly clock: Clock
@@ -61,15 +69,19 @@ export interface AccessSurroundings {
   readonly recovered: () => void
 }
 
+/** On an address that others reach nobody knows by which names they do, unless somebody says. */
+const ownNames = ({ allowedHosts = [] }: Extract<AccessSettings, { auth: "none" }>, host: string): OwnNames =>
+  isLoopback(host) || allowedHosts.length > 0 ? [host, ...allowedHosts] : "any"
+
 export const openAccess = (
   settings: AccessSettings,
-  { credentials, userAgent, clock, trouble, recovered }: AccessSurroundings,
+  { host, credentials, userAgent, clock, trouble, recovered }: AccessSurroundings,
 ): Effect.Effect<Access, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
       switch (settings.auth) {
         case "none":
-          return anybody
+          return withoutForeignPages(anybody, ownNames(settings, host))
         case "token":
           return tokenFileAccess(settings.tokenFile, (error) =>
             error === undefined ? recovered() : trouble(error.message),

@@ -25,7 +25,14 @@ const state = (incarnation: number, last: boolean, ...numbers: ReadonlyArray<num
   objects: numbers.map(stored),
   lives: { resumeVersion: "99", epoch: 2, completeTime: 6 },
   nextPodNumber: 5,
-  pods: numbers.map((number) => ({ number, uid: `uid-${number}`, start: number, end: undefined, owned: true })),
+  pods: numbers.map((number) => ({
+    number,
+    uid: `uid-${number}`,
+    namespace: "shop",
+    start: number,
+    end: undefined,
+    owned: true,
+  })),
   last,
   incarnation,
 })

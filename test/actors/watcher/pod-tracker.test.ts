@@ -44,7 +44,7 @@ describe("a pod", () => {
     ).toBe(true)
     expect(bench.events()).toEqual([])
     expect(bench.completeThrough).toBe("6")
-    expect(bench.sink.podStatistics).toEqual({ records: 3, undecodable: 0, size: 0 })
+    expect(bench.recorder.podStatistics).toEqual({ records: 3, undecodable: 0, size: 0 })
   })
 
   test("that never ran leaves nothing behind", () => {
@@ -113,8 +113,8 @@ describe("a pod", () => {
 
   test("goes on where it was when the watcher starts again", () => {
     const stored: ReadonlyArray<StoredPod> = [
-      { number: 3, uid: "uid-a", start: 100, end: undefined, owned: true },
-      { number: 4, uid: "uid-b", start: 100, end: 110, owned: false },
+      { number: 3, uid: "uid-a", namespace: "shop", start: 100, end: undefined, owned: true },
+      { number: 4, uid: "uid-b", namespace: "shop", start: 100, end: 110, owned: false },
     ]
     const pods = { nextPodNumber: 9, pods: stored, interrupted: [] }
     const bench = new SinkBench({ pods, recordsEvents: false, resumeVersion: "5" })
@@ -137,7 +137,7 @@ describe("objects that tell nothing", () => {
     bench.applied(broken(2, null), broken(3, null), broken(4, "x"), broken(5, { containerStatuses: [1] }))
     bench.applied(pod("a", 6, {}), pod("a", 7, {}))
     expect(brief(bench.lives())).toEqual(["1 100-"])
-    expect(bench.sink.podStatistics?.undecodable).toBe(4)
+    expect(bench.recorder.podStatistics?.undecodable).toBe(4)
     const reasons = bench.said.map((line) => /followed: (.*);/.exec(line)?.[1])
     expect(reasons).toEqual([
       "it has no status",
@@ -169,12 +169,6 @@ describe("which pods", () => {
     bench.applied(pod("a", 1, running(100), { ownerReferences: owner }))
     expect(bench.brief()).toEqual([])
     expect(brief(bench.lives())).toEqual(["1 100-"])
-  })
-
-  test("those of other namespaces are not", () => {
-    const bench = new SinkBench({ pods: noPods, recordsEvents: false, namespaces: ["shop"] })
-    bench.applied(pod("a", 1, running(100), { namespace: "other" }), pod("b", 2, running(100)))
-    expect(bench.lives().map(({ identity }) => identity?.name)).toEqual(["b"])
   })
 })
 
@@ -321,7 +315,7 @@ test("after a crash at any frame the watcher resumes, and lives and events are a
       const resumeVersion = frames.findLast(({ completeThrough }) => completeThrough !== "")?.completeThrough ?? "0"
       const known = settled(lives)
       const pods = [...known].flatMap(([number, { uid, start, end, gone, owned }]) =>
-        gone ? [] : [{ number, uid, start, end, owned }],
+        gone ? [] : [{ number, uid, namespace: "shop", start, end, owned }],
       )
       const after = new SinkBench({
         pods: { nextPodNumber: Math.max(0, ...known.keys()) + 1, pods, interrupted: [] },

@@ -140,7 +140,7 @@ describe("time", () => {
     bench.sink.readDone()
     const times = bench.events().map(({ time }) => time)
     expect(times).toEqual([1_800_000_000_000_000, 1_900_000_000_000_000, 1_900_000_000_000_000])
-    expect(bench.sink.lastEventTime).toBe(1_900_000_000_000_000)
+    expect(bench.recorder.frames.lastTime).toBe(1_900_000_000_000_000)
   })
 
   test("of a gap begins where the recording was complete and never ends before it, whatever the clock does", () => {
@@ -197,7 +197,7 @@ test("a closed sink has sent everything and leaves no timer", () => {
   bench.applied(object("a", 2, { spec: 1 }))
   bench.sink.readDone()
   bench.applied(object("b", 3))
-  bench.sink.close()
+  bench.recorder.frames.close()
   expect(bench.clock.pending).toBe(0)
   expect(bench.brief()).toEqual(["applied a@1", "applied b@3"])
   expect(bench.completeThrough).toBe("3")

@@ -17,15 +17,15 @@ describe("a list", () => {
       "applied d@15",
       "vanished c@20",
     ])
-    expect(bench.sink.liveObjects).toBe(3)
-    expect(bench.sink.statistics).toMatchObject({ vanished: 1, unchanged: 1, gaps: 1 })
+    expect(bench.recorder.index.size).toBe(3)
+    expect(bench.recorder.statistics).toMatchObject({ vanished: 1, unchanged: 1, gaps: 1 })
   })
 
   test("that comes first leaves no gap; every other one leaves one, from what was complete to the list", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1))
     bench.applied(object("a", 11))
-    bench.sink.flush()
+    bench.recorder.frames.flush()
     const complete = bench.clock.wallMicros()
     bench.clock.advance(1000)
     bench.list("expired", "20")
@@ -62,7 +62,7 @@ describe("a list", () => {
     bench.observe(1, true, recreated("a", 6))
     bench.sink.listCompleted("10")
     expect(bench.brief()).toEqual(["applied a@1", "deleted a@5", "applied a@6"])
-    expect(bench.sink.liveObjects).toBe(1)
+    expect(bench.recorder.index.size).toBe(1)
   })
 
   test("begun anew after it broke off counts only what the last one held", () => {

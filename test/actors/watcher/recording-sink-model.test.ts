@@ -92,7 +92,7 @@ class Model {
   restart(): void {
     if (!this.isComplete) this.list("expired")
     const { bench } = this
-    bench.sink.close()
+    bench.recorder.frames.close()
     expect(bench.clock.pending).toBe(0)
     this.check()
     this.bench = new SinkBench({
@@ -100,7 +100,7 @@ class Model {
       objects: bench.stored(),
       resumeVersion: bench.completeThrough,
       epoch: this.epoch,
-      lastTime: bench.sink.lastEventTime,
+      lastTime: bench.recorder.frames.lastTime,
     })
   }
 
@@ -108,11 +108,11 @@ class Model {
   check(): void {
     if (!this.isComplete) this.list("expired")
     const { bench } = this
-    bench.sink.flush()
+    bench.recorder.frames.flush()
     const alive = bench.stored().map(({ name, uid }) => `${name} ${uid}`)
     const expected = [...this.cluster.values()].map(({ metadata }) => `${metadata.name} ${metadata.uid}`)
     expect(alive.sort()).toEqual(expected.sort())
-    expect(bench.sink.liveObjects).toBe(expected.length)
+    expect(bench.recorder.index.size).toBe(expected.length)
     const states = new Map(bench.events().map(({ name, json }) => [name, json]))
     for (const [name, known] of this.cluster) {
       const json = states.get(name)

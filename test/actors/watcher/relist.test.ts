@@ -81,7 +81,7 @@ describe("a recorder", () => {
     watched.session.stop()
     const resumeVersion = bench.completeThrough
     expect(resumeVersion).toBe(watched.sandbox.resourceVersion)
-    const next = new SinkBench({ objects: bench.stored(), resumeVersion, lastTime: bench.sink.lastEventTime })
+    const next = new SinkBench({ objects: bench.stored(), resumeVersion, lastTime: bench.recorder.frames.lastTime })
     const resumed = await start({
       before: (sandbox) => {
         // The same past, and then some.

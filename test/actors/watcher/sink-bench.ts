@@ -4,7 +4,9 @@
  */
 import type { StoredObject } from "../../../src/actors/stored-state.ts"
 import type { FollowedPods } from "../../../src/actors/watcher/followed-pods.ts"
-import { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
+import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
+import type { ObjectRecorder } from "../../../src/actors/watcher/object-recorder.ts"
+import type { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
 import { compileDetectRules, type Detect } from "../../../src/kube/scanner/detect-rules.ts"
@@ -31,7 +33,6 @@ export interface BenchOptions {
   readonly ignore?: ReadonlyArray<string>
   readonly keepManagedFields?: boolean
   readonly skipOwned?: boolean
-  readonly namespaces?: ReadonlyArray<string>
   readonly resumeVersion?: string
   readonly epoch?: number
   readonly lastTime?: number
@@ -65,6 +66,7 @@ const gvk = parseGvk(gvkText) ?? { group: "", version: "", kind: "" }
 export class SinkBench {
   readonly clock = new SetClock()
   readonly sink: RecordingSink
+  readonly recorder: ObjectRecorder
   readonly said: string[] = []
   readonly #payloads: Buffer[] = []
   readonly #scanner: ObjectScanner
@@ -78,52 +80,60 @@ export class SinkBench {
     this.#scanner = new ObjectScanner(rules)
     this.#resumeObjects = objects
     const isWritable = (): boolean => this.isWritable
-    this.sink = new RecordingSink(
+    const resume = {
+      resumeVersion: options.resumeVersion ?? "",
+      epoch: options.epoch ?? 0,
+      nextObjectNumber: Math.max(0, ...objects.map(({ number }) => number)) + 1,
+      lastTime: options.lastTime ?? 0,
+      completeTime: options.completeTime ?? 0,
+      clusterUid: "",
+      listReason: options.listReason ?? "",
+      selection: options.selectionBefore ?? "",
+    }
+    const alarm = (detail: string): void => void this.said.push(`alarm: ${detail}`)
+    this.recorder = objectRecorder(
       {
         gvk: gvkText,
         rules,
         keepManagedFields: options.keepManagedFields ?? true,
         skipOwned: options.skipOwned ?? false,
-        namespaces: options.namespaces === undefined ? undefined : new Set(options.namespaces),
-        ...(options.selection !== undefined && { selection: options.selection }),
         ...(options.recordsEvents !== undefined && { recordsEvents: options.recordsEvents }),
       },
       {
-        get isWritable() {
-          return isWritable()
+        outlet: {
+          get isWritable() {
+            return isWritable()
+          },
+          reserve: (minimumBytes) => {
+            this.#reserved = Buffer.alloc(Math.max(minimumBytes, slabBytes))
+            return this.#reserved
+          },
+          commit: (length) => {
+            if (this.#reserved === undefined) throw new Error("a commit without a reserve")
+            this.#payloads.push(this.#reserved.subarray(0, length))
+            this.#reserved = undefined
+            return this.#payloads.length
+          },
         },
-        reserve: (minimumBytes) => {
-          this.#reserved = Buffer.alloc(Math.max(minimumBytes, slabBytes))
-          return this.#reserved
-        },
-        commit: (length) => {
-          if (this.#reserved === undefined) throw new Error("a commit without a reserve")
-          this.#payloads.push(this.#reserved.subarray(0, length))
-          this.#reserved = undefined
-          return this.#payloads.length
-        },
-      },
-      this.clock,
-      {
-        stateChanged: (state, detail) => void this.said.push(`${state}: ${detail}`),
-        alarm: (detail) => void this.said.push(`alarm: ${detail}`),
-        unauthorized: () => void this.said.push("unauthorized"),
-        clusterIdentified: (uid) => void this.said.push(`cluster ${uid}`),
+        clock: this.clock,
+        alarm,
         recorded: (action, { name }) => void this.said.push(`${action} ${name}`),
       },
-      {
-        resumeVersion: options.resumeVersion ?? "",
-        epoch: options.epoch ?? 0,
-        nextObjectNumber: Math.max(0, ...objects.map(({ number }) => number)) + 1,
-        lastTime: options.lastTime ?? 0,
-        completeTime: options.completeTime ?? 0,
-        clusterUid: "",
-        listReason: options.listReason ?? "",
-        selection: options.selectionBefore ?? "",
-      },
-      objects,
+      { resume, objects },
       options.pods,
     )
+    this.sink = wholeKindSink({
+      recorder: this.recorder,
+      listener: {
+        stateChanged: (state, detail) => void this.said.push(`${state}: ${detail}`),
+        alarm,
+        unauthorized: () => void this.said.push("unauthorized"),
+        clusterIdentified: (uid) => void this.said.push(`cluster ${uid}`),
+      },
+      loaded: { resume },
+      selection: options.selection ?? "",
+      followed: options.pods,
+    })
   }
 
   /** An object as a watch or a list brings it; the text around it must not matter. */
@@ -163,7 +173,7 @@ export class SinkBench {
 
   /** The frames themselves, after a flush. */
   payloads(): ReadonlyArray<Uint8Array> {
-    this.sink.flush()
+    this.recorder.frames.flush()
     return this.#payloads
   }
 
@@ -182,7 +192,7 @@ export class SinkBench {
 
   /** All frames so far, after a flush. */
   frames(): ReadonlyArray<RecordedFrame> {
-    this.sink.flush()
+    this.recorder.frames.flush()
     return readFrames(this.#payloads, this.#resumeObjects)
   }
 
@@ -197,13 +207,13 @@ export class SinkBench {
 
   /** The objects alive at the end, as the store would hand them to the next life. */
   stored(): ReadonlyArray<StoredObject> {
-    this.sink.flush()
+    this.recorder.frames.flush()
     return storedAfter(this.#payloads, this.#resumeObjects)
   }
 
   /** The owners told of each new object, as JSON. */
   ownerReferences(): ReadonlyArray<string> {
-    this.sink.flush()
+    this.recorder.frames.flush()
     return this.#payloads.flatMap((payload) => {
       const frame = decodeObservations(payload)
       return Array.from({ length: frame.newObjectCount }, (_, index) =>

@@ -107,13 +107,13 @@ const authorityOf = (host: string, port: number): Promise<string> =>
     socket.on("error", reject)
   })
 
-/** The first of three consecutive ports of loopback that nobody listens on, away from those of the suite's own cluster. */
-const freePorts = async (): Promise<number> => {
-  for (let first = 22_443; first < 32_000; first += 3) {
-    const free = await Promise.all([0, 1, 2].map((offset) => isFree(first + offset)))
+/** The first of `count` consecutive ports of loopback that nobody listens on, away from those of the suite's own cluster. */
+export const freePorts = async (count = 3): Promise<number> => {
+  for (let first = 22_443; first < 32_000; first += count) {
+    const free = await Promise.all(Array.from({ length: count }, (_, offset) => isFree(first + offset)))
     if (free.every(Boolean)) return first
   }
-  throw new Error("no three consecutive ports are free")
+  throw new Error(`no ${count} consecutive ports are free`)
 }
 
 const isFree = (port: number): Promise<boolean> =>

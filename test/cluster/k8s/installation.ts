@@ -6,8 +6,10 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { parseAllDocuments } from "yaml"
+import { environmentOf } from "../../k8s/printed.ts"
 import type { Container, StagedImage } from "../../k8s/staged-image.ts"
-import { kubectl } from "../command.ts"
+import { kubectl, kubectlJson } from "../command.ts"
+import { textAt } from "../exact-json.ts"
 import type { TestCluster } from "../guard.ts"
 import type { AuditedCluster } from "./audited-cluster.ts"
 
@@ -65,6 +67,9 @@ export const only = (objects: ReadonlyArray<KubernetesObject>, kind: string): Ku
   return found
 }
 
+/** Where a recorder is installed, and where it finds the API server. */
+export type InstallationPlace = Pick<AuditedCluster, "cluster" | "authority" | "host" | "port">
+
 export interface InstallationOptions {
   /** Of everything; has to be this test's own. */
   readonly name: string
@@ -76,23 +81,23 @@ export interface InstallationOptions {
 export class Installation {
   readonly name: string
   readonly objects: ReadonlyArray<KubernetesObject>
-  readonly #audited: AuditedCluster
+  readonly #place: InstallationPlace
 
-  private constructor(audited: AuditedCluster, name: string, objects: ReadonlyArray<KubernetesObject>) {
-    this.#audited = audited
+  private constructor(place: InstallationPlace, name: string, objects: ReadonlyArray<KubernetesObject>) {
+    this.#place = place
     this.name = name
     this.objects = objects
   }
 
-  static async install(audited: AuditedCluster, options: InstallationOptions): Promise<Installation> {
+  static async install(place: InstallationPlace, options: InstallationOptions): Promise<Installation> {
     const { name, words = [], change = (object) => object } = options
-    const printed = await printManifests(audited.cluster, "--name", name, "--namespace", name, ...words)
+    const printed = await printManifests(place.cluster, "--name", name, "--namespace", name, ...words)
     const objects = printed.map(change)
     await apply(
-      audited.cluster,
+      place.cluster,
       objects.filter(({ kind }) => kind !== "Deployment"),
     )
-    return new Installation(audited, name, objects)
+    return new Installation(place, name, objects)
   }
 
   /** As the API server names the account. */
@@ -105,6 +110,19 @@ export class Installation {
     return only(this.objects, "ClusterRole").rules
   }
 
+  /** Of the Role for its own Events. */
+  get ownRules(): ReadonlyArray<Rule> {
+    return (
+      this.objects.find(({ kind, metadata: { name } }) => kind === "Role" && name === `${this.name}-events`)?.rules ??
+      []
+    )
+  }
+
+  /** The pod that {@link start} makes of it. */
+  get pod(): { readonly name: string; readonly namespace: string; readonly uid: string } {
+    return { name: `${this.name}-0`, namespace: this.name, uid: "00000000-0000-4000-8000-000000000007" }
+  }
+
   /** s from SIGTERM to SIGKILL. */
   get gracePeriodSeconds(): number {
     return only(this.objects, "Deployment").spec.template.spec.terminationGracePeriodSeconds
@@ -112,7 +130,7 @@ export class Installation {
 
   /** A token of somebody who may export, or of somebody who may do nothing. */
   async tokenOf(who: "exporter" | "nobody"): Promise<string> {
-    const { cluster } = this.#audited
+    const { cluster } = this.#place
     const metadata = { name: who, namespace: this.name }
     const account: KubernetesObject = { apiVersion: "v1", kind: "ServiceAccount", metadata }
     const binding: KubernetesObject = {
@@ -126,19 +144,43 @@ export class Installation {
     return (await kubectl(cluster, "create", "token", who, "--namespace", this.name)).trim()
   }
 
-  /** Starts the Deployment's container with the account's token and nothing else. */
-  async start(image: StagedImage, { keepsVolumes = false } = {}): Promise<Container> {
-    const { cluster, authority, host, port } = this.#audited
-    const token = await kubectl(cluster, "create", "token", this.name, "--namespace", this.name)
+  /**
+   * A token of the recorder's account that is good for as long as a Secret of that name exists, as one of a pod is for as long
+   * as the pod does. Makes the Secret.
+   */
+  async boundToken(secret: string): Promise<string> {
+    const { cluster } = this.#place
+    const within = ["--namespace", this.name] as const
+    await kubectl(cluster, "create", "secret", "generic", secret, ...within)
+    const uid = textAt(await kubectlJson(cluster, "get", "secret", secret, ...within), "metadata", "uid")
+    const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`, `--bound-object-uid=${uid}`]
+    return (await kubectl(cluster, "create", "token", this.name, ...bound, ...within)).trim()
+  }
+
+  /** No token that is bound to it is good any more. */
+  async revoke(secret: string): Promise<void> {
+    await kubectl(this.#place.cluster, "delete", "secret", secret, "--namespace", this.name)
+  }
+
+  /** Starts the Deployment's container with the account's token and nothing else. @param token default: one of an hour. */
+  async start(
+    image: StagedImage,
+    { keepsVolumes = false, token: given }: { readonly keepsVolumes?: boolean; readonly token?: string } = {},
+  ): Promise<Container> {
+    const { cluster, authority, host, port } = this.#place
+    const token = given ?? (await kubectl(cluster, "create", "token", this.name, "--namespace", this.name))
     const [container] = only(this.objects, "Deployment").spec.template.spec.containers
-    const variables = container.env as ReadonlyArray<{ readonly name: string; readonly value: string }>
     const texts = Object.entries(only(this.objects, "ConfigMap").data as Readonly<Record<string, string>>)
     return image.start({
       arguments: [...container.args, "--bind=127.0.0.1", "--port=0"],
       environment: {
         KUBERNETES_SERVICE_HOST: host,
         KUBERNETES_SERVICE_PORT: port,
-        ...Object.fromEntries(variables.map(({ name, value }) => [name, value])),
+        ...environmentOf(container, {
+          "metadata.name": this.pod.name,
+          "metadata.namespace": this.pod.namespace,
+          "metadata.uid": this.pod.uid,
+        }),
       },
       files: Object.fromEntries(texts.map(([name, text]) => [`/etc/kubereel/${name}`, text])),
       serviceAccount: { token: token.trim(), authority, namespace: this.name },
@@ -148,7 +190,7 @@ export class Installation {
   }
 
   async remove(): Promise<void> {
-    const { cluster } = this.#audited
+    const { cluster } = this.#place
     const names = this.objects
       .filter(({ kind }) => kind !== "Deployment" && kind !== "Namespace")
       .map(({ kind, metadata: { name, namespace } }) => ({ kind, name, namespace }))

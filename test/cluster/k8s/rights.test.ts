@@ -8,8 +8,9 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type Container, StagedImage } from "../../k8s/staged-image.ts"
-import { churn, kubectl } from "../command.ts"
+import { churn, kubectl, kubectlJson } from "../command.ts"
 import { compare, type Rule as DetectRule, type Difference } from "../compare.ts"
+import { at, textAt } from "../exact-json.ts"
 import { parseLedger } from "../ledger.ts"
 import { Observer } from "../observer.ts"
 import { type AuditedCluster, openAuditedCluster } from "./audited-cluster.ts"
@@ -153,14 +154,40 @@ test("it records the life of a cluster, and uses every right that it has and no 
     await observer.stop()
     await churn(audited.cluster, prefix, "clean")
   }
+  await refuseConfiguration(first, installed)
+  expect(first.log).not.toContain("no Event could be posted")
   await stopInTime(first, installed)
   // An upgrade: what it asks when it goes on with a recording is part of its rights.
   const second = await installed.start(image, { keepsVolumes: true })
   await second.ready()
   await stopInTime(second, installed)
-  expect(await asked(installed.user, (code) => code < 300)).toEqual(granted(rules))
+  expect(await asked(installed.user, (code) => code < 300)).toEqual(granted([...rules, ...installed.ownRules]))
   expect(await asked(installed.user, (code) => code === 403)).toEqual(new Set())
 })
+
+/** A ConfigMap with a mistake, and the right one again; resolves when the cluster has the Event that names the place. */
+const refuseConfiguration = async (container: Container, { name, objects, pod }: Installation): Promise<void> => {
+  const text: string = only(objects, "ConfigMap").data["tracer.yml"]
+  image.replaceFile("/etc/kubereel/tracer.yml", `${text}  v1.Service: {detekt: all}\n`)
+  const found = await container.until(async () => {
+    const listed = await kubectlJson(audited.cluster, "get", "events.events.k8s.io", "--namespace", name)
+    const items = at(listed, "items")
+    // The cluster's controllers have theirs there too.
+    const own = (Array.isArray(items) ? items : []).filter(
+      (item) => textAt(item, "reportingController") === "kubereel.dev/recorder",
+    )
+    return own.length > 0 ? own : undefined
+  })
+  expect(found).toEqual([
+    expect.objectContaining({
+      type: "Warning",
+      reason: "ConfigurationInvalid",
+      note: expect.stringMatching(/stays in force.*\/etc\/kubereel\/tracer\.yml:\d+.*detekt/s),
+      regarding: expect.objectContaining({ kind: "Pod", ...pod }),
+    }),
+  ])
+  image.replaceFile("/etc/kubereel/tracer.yml", text)
+}
 
 const stopInTime = async (container: Container, { gracePeriodSeconds }: Installation): Promise<void> => {
   const { code, tookMs } = await container.terminate()
@@ -216,6 +243,23 @@ test.each(rules.map((rule, index) => [`${rule.verbs} ${rule.apiGroups[0]}/${rule
     await container.terminate()
   },
 )
+
+test("without the right to post Events it says so, and a configuration that cannot be used is refused all the same", async () => {
+  const installed = await install({
+    name: `${base}-events`,
+    change: (object) =>
+      object.kind === "Role" && object.metadata.name.endsWith("-events") ? { ...object, rules: [] } : object,
+  })
+  const container = await installed.start(image)
+  const address = await container.ready()
+  image.replaceFile("/etc/kubereel/tracer.yml", "trackedObjects:\n  v1.ConfigMap: {detekt: all}\n")
+  await container.until(async () =>
+    /no Event could be posted on pod \S+: HTTP 403: .*events\.k8s\.io/.test(container.log) ? true : undefined,
+  )
+  expect(container.log).toContain("the changed configuration cannot be used")
+  expect(await (await fetch(`${address}/readyz?verbose`)).text()).not.toMatch(/^\[!\]/m)
+  expect((await container.terminate()).code).toBe(0)
+})
 
 test("who may not export is told what is missing", async () => {
   const installed = await install({ name: `${base}-export` })

@@ -1,6 +1,6 @@
 /** The state machine alone: what it asks for and says on the way, where the phase does not tell. */
 import { describe, expect, test } from "vitest"
-import { complete, describePhase, status, type World, worldIn } from "./machine-world.ts"
+import { complete, describePhase, status, truncated, type World, worldIn } from "./machine-world.ts"
 
 describe("a continue token that has expired", () => {
   const openings = (world: World): ReadonlyArray<string> =>
@@ -120,4 +120,56 @@ test("a list that goes round a line that cannot be read says so, the other reaso
   world.feed({ type: "page-complete", stream: world.stream, version: "120", continueToken: undefined })
   world.feed({ type: "refused", stream: world.stream, status: status(410) })
   expect(started().at(-1)).toEqual(["expired", undefined])
+})
+
+describe("a cluster that another session found restored", () => {
+  const restored = { type: "restored-elsewhere", detail: "behind 100", clusterUid: "new" } as const
+  const lists = (world: World): ReadonlyArray<unknown> =>
+    world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
+
+  test("is listed at once where a watch stands, and no new epoch begins here", () => {
+    const world = worldIn["watching with a successor"]()
+    const { length } = world.commands
+    world.feed(restored)
+    expect(lists(world).at(-1)).toEqual(["cluster-restored", "behind 100"])
+    expect(world.commands.slice(length).map(({ type }) => type)).not.toContain("epoch-started")
+    expect(world.open.size).toBe(1)
+  })
+
+  test.each([
+    ["backing off to watch", { type: "retry" }],
+    ["probing", { type: "probed", version: "50", clusterUid: "new" }],
+  ] as const)("is listed before anything is resumed: %s", (phase, next) => {
+    const world = worldIn[phase]()
+    world.feed(restored)
+    world.feed(next)
+    expect([world.phase, lists(world).at(-1)]).toEqual(["streaming-list", ["cluster-restored", "behind 100"]])
+    expect(world.commands.map(({ type }) => type)).not.toContain("epoch-started")
+  })
+
+  test("leaves a first list one, without a gap, and begins it anew", () => {
+    const world = worldIn["paging on"]()
+    world.feed(restored)
+    expect(lists(world)).toEqual([
+      ["first", undefined],
+      ["first", undefined],
+      ["first", undefined],
+    ])
+    const unfound = worldIn.absent()
+    unfound.feed(restored)
+    unfound.feed({ type: "retry" })
+    unfound.feed({ type: "discovered", clusterUid: "new" })
+    expect(lists(unfound)).toEqual([["first", undefined]])
+  })
+
+  test("is not found restored a second time by what the first one saw", () => {
+    const world = worldIn.watching()
+    world.feed(restored)
+    world.feed({ type: "initial-events-end", stream: world.stream, version: "70" })
+    world.nowMs += 2000
+    world.feed({ type: "ended", stream: world.stream, outcome: truncated, whileBlocked: false })
+    expect(world.phase).toBe("probing")
+    world.feed({ type: "probed", version: "70", clusterUid: "new" })
+    expect(world.phase).toBe("watching")
+  })
 })

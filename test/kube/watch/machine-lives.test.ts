@@ -16,7 +16,7 @@ interface Happening {
 const names = [
   ["discovered", "not-installed", "discovery-failed", "probed", "probe-failed", "retry", "retry", "successor-due"],
   ["opened", "refused", "first-bytes", "page-complete", "initial-events-end", "initial-events-end", "bookmark"],
-  ["error-event", "malformed-line", "ended", "silent", "delivered", "start"],
+  ["error-event", "malformed-line", "ended", "silent", "delivered", "start", "restored-elsewhere"],
 ].flat()
 
 const happening: fc.Arbitrary<Happening> = fc.record({
@@ -63,6 +63,8 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
       return { type: "page-complete", stream, version, continueToken: flag ? "more" : undefined }
     case "initial-events-end":
       return { type: "initial-events-end", stream, version }
+    case "restored-elsewhere":
+      return { type: "restored-elsewhere", detail: "another says so", clusterUid: uid }
     case "malformed-line":
       return { type: "malformed-line", stream, description: "" }
     case "ended":
@@ -128,6 +130,8 @@ describe("whatever comes in whatever order", () => {
         let reason: string | undefined
         for (const command of commands) {
           if (command.type === "epoch-started") reason = "cluster-restored"
+          // A list is due for that, unless the first one is.
+          if (command.type === "history-forgotten") reason = undefined
           if (command.type === "list-started") {
             if (reason !== undefined) expect(command.reason).toBe(reason)
             reason = command.reason

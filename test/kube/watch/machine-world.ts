@@ -112,6 +112,7 @@ export class World {
         this.delivered = command.version
         return
       case "epoch-started":
+      case "history-forgotten":
         this.delivered = undefined
         return
       default:

@@ -37,6 +37,7 @@ const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
   silent: { type: "silent", stream },
   retry: { type: "retry" },
   "successor due": { type: "successor-due" },
+  "restored elsewhere": { type: "restored-elsewhere", detail: "another says so", clusterUid: "new" },
 })
 const inputNames = Object.keys(inputsOf(0))
 const phaseNames = Object.keys(worldIn) as ReadonlyArray<keyof typeof worldIn>
@@ -45,18 +46,24 @@ const phaseNames = Object.keys(worldIn) as ReadonlyArray<keyof typeof worldIn>
 const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly [inputs: string, phase: string]>>> = {
   idle: [["start", "discovering"]],
   discovering: [
+    ["restored elsewhere", "discovering"],
     ["discovered", "streaming-list"],
     ["not installed", "absent"],
     ["discovery failed", "backing off to discover"],
   ],
-  absent: [["retry", "discovering"]],
+  absent: [
+    ["retry", "discovering"],
+    ["restored elsewhere", "absent"],
+  ],
   probing: [
+    ["restored elsewhere", "probing"],
     ["probed ahead", "watching unanswered"],
     ["probed behind, probed elsewhere", "streaming-list"],
     ["probe 404", "absent"],
     ["probe failed", "backing off to probe"],
   ],
   "streaming-list": [
+    ["restored elsewhere", "streaming-list"],
     ["opened", "streaming-list"],
     ["initial events end", "watching"],
     ["refused 422, complete", "paging"],
@@ -65,6 +72,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["in-stream 410, in-stream 500, malformed, truncated, hung up, silent", "backing off to list"],
   ],
   paging: [
+    ["restored elsewhere", "paging"],
     ["page continues", "paging on"],
     ["page complete", "watching unanswered"],
     ["refused 404", "absent"],
@@ -72,6 +80,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["in-stream 410, in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
   ],
   "paging on": [
+    ["restored elsewhere", "paging"],
     ["page continues", "paging on"],
     ["page complete", "watching unanswered"],
     ["refused 410, in-stream 410", "paging everything at once"],
@@ -80,6 +89,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
   ],
   "paging everything at once": [
+    ["restored elsewhere", "paging"],
     ["page continues", "paging everything at once"],
     ["page complete", "watching unanswered"],
     ["refused 404", "absent"],
@@ -87,6 +97,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["in-stream 410, in-stream 500, malformed, complete, truncated, hung up, silent", "backing off to list"],
   ],
   "watching unanswered": [
+    ["restored elsewhere", "paging"],
     ["opened", "watching"],
     ["successor due", "watching with a successor"],
     ["bookmark", "watching unanswered"],
@@ -98,6 +109,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["complete, truncated, hung up", "probing"],
   ],
   watching: [
+    ["restored elsewhere", "streaming-list"],
     ["successor due", "watching with a successor"],
     ["bookmark", "watching"],
     ["refused 404", "absent"],
@@ -109,6 +121,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["complete, truncated, hung up", "probing"],
   ],
   "watching with a successor": [
+    ["restored elsewhere", "streaming-list"],
     ["bookmark", "watching with a successor"],
     ["refused 404", "absent"],
     ["refused 410, in-stream 410", "streaming-list"],
@@ -117,10 +130,22 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["refused 504", "backing off to probe"],
     ["complete, truncated, hung up", "probing"],
   ],
-  "backing off to discover": [["retry", "discovering"]],
-  "backing off to probe": [["retry", "probing"]],
-  "backing off to list": [["retry", "streaming-list"]],
-  "backing off to watch": [["retry", "watching unanswered"]],
+  "backing off to discover": [
+    ["retry", "discovering"],
+    ["restored elsewhere", "backing off to discover"],
+  ],
+  "backing off to probe": [
+    ["retry", "probing"],
+    ["restored elsewhere", "backing off to probe"],
+  ],
+  "backing off to list": [
+    ["retry", "streaming-list"],
+    ["restored elsewhere", "backing off to list"],
+  ],
+  "backing off to watch": [
+    ["retry", "watching unanswered"],
+    ["restored elsewhere", "backing off to watch"],
+  ],
   stopped: [],
 }
 

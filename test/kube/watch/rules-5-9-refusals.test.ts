@@ -73,10 +73,11 @@ describe("rule 5", () => {
     await watched.isWatching()
   })
 
-  test("rule 5: missing permission is its own state, tried again every 30 s, and said how to mend", async () => {
+  test("rule 5: missing permission is its own state, tried again soon, since servers that start refuse everything, then every 30 s, and said how to mend", async () => {
     const watched = await watching({ before: holding("a") })
-    watched.sandbox.faults.respond("configmaps", 403, { verb: "watch", times: 1 })
+    watched.sandbox.faults.respond("configmaps", 403, { verb: "watch", times: 8 })
     reopen(watched)
+    for (const ms of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000]) expect(await watched.passes()).toBe(ms)
     expect(await watched.waits()).toBe(30_000)
     expect(watched.notebook.state).toBe("forbidden")
     expect(watched.notebook.of("state").at(-1)).toContain(

@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/trace/archive/schema.ts"
+import { DATABASE_FILE, FORMAT_VERSION, type FormatChange } from "../../../src/trace/archive/schema.ts"
 import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
 import type { ArchiveWriterOptions } from "../../../src/trace/archive/writing.ts"
 import {
@@ -182,8 +182,8 @@ describe("lives of pods", () => {
     }
     using successor = opened(directory)
     expect([...successor.writer.livingPods()].flat()).toEqual([
-      { number: 1, uid: "uid-1", start: 100, end: undefined, owned: true },
-      { number: 2, uid: "uid-2", start: 90, end: 95, owned: false },
+      { number: 1, uid: "uid-1", namespace: "shop", start: 100, end: undefined, owned: true },
+      { number: 2, uid: "uid-2", namespace: "shop", start: 90, end: 95, owned: false },
     ])
     expect(successor.writer.nextPodNumber).toBe(4)
     successor.writer.append("watcher", 2, 1, encode({ lives: [life(2, 90)] }))
@@ -504,5 +504,47 @@ describe("a recording of an earlier format", () => {
     expect(ownersIn(directory, "p", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
     expect(ownersIn(directory, owner.uid)).toMatchObject({ ownerReferences: [{ uid: "deployment" }], source: "learnt" })
     expect(openIn(directory)).toEqual(["deployment"])
+  })
+
+  test.each([1, 3] as const)(
+    "of format %i says how far it is, from nothing to all, and says nothing once it is today's",
+    (format) => {
+      const directory = ofFormat(format)
+      const told: FormatChange[] = []
+      const open = (): void => ArchiveWriter.open(directory, { extending: (change) => told.push(change) }).close()
+      open()
+      const shares = told.map(({ share }) => share)
+      expect([shares[0], shares.at(-1)]).toEqual([0, 1])
+      expect(shares).toEqual(shares.toSorted((one, other) => one - other))
+      expect(new Set(shares).size).toBe(shares.length)
+      for (const { from, to } of told) expect([from, to]).toEqual([format, FORMAT_VERSION])
+      const before = told.length
+      open()
+      expect(told).toHaveLength(before)
+    },
+  )
+
+  test("becomes one of today's the same way however many objects it has", () => {
+    const directory = ofFormat(3)
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    // More than one range, with holes; every third object belongs to one of 50 owners, which nobody knows.
+    database.exec(`
+      WITH RECURSIVE counted (n) AS (SELECT 10 UNION ALL SELECT n + 7 FROM counted WHERE n < 150000)
+        INSERT INTO object SELECT 1, n, printf('%08x', n * 2654435761 % 4294967296), 'shop', 'pod-' || n, n FROM counted;
+      INSERT INTO owner_edge SELECT uid, '${podKind}', namespace, name, iif(number % 3 = 0,
+        json_array(json_object('apiVersion', 'apps/v1', 'kind', 'ReplicaSet', 'name', 'set-' || (number % 50), 'uid', 'owner-' || (number % 50))), ''),
+        'recorded', 0 FROM object WHERE number >= 10`)
+    database.close()
+    opened(directory)[Symbol.dispose]()
+    const extended = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
+    const wrong = extended
+      .prepare(`
+        SELECT count(*) AS count FROM object LEFT JOIN owner_set ON owner_set.id = owners
+        WHERE number >= 10 AND iif(number % 3 = 0, 'owner-' || (number % 50), '') <> coalesce(owner_references ->> '$[0].uid', '')`)
+      .get()
+    const sets = extended.prepare("SELECT count(*) AS count FROM owner_set WHERE owner_references LIKE '%set-%'").get()
+    extended.close()
+    expect({ wrong, sets }).toEqual({ wrong: { count: 0 }, sets: { count: 50 } })
+    expect(openIn(directory).filter((uid) => String(uid).startsWith("owner-"))).toHaveLength(50)
   })
 })

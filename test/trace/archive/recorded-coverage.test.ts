@@ -1,7 +1,11 @@
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { expect, onTestFinished, test } from "vitest"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { readCoverage } from "../../../src/trace/archive/recorded-coverage.ts"
+import { readRecordedSince } from "../../../src/trace/archive/recorded-since.ts"
+import { DATABASE_FILE } from "../../../src/trace/archive/schema.ts"
 import { encodeFrame, gapAt, type SampleEvent, START, temporaryDirectory } from "./sample-frames.ts"
 
 const kinds = ["v1.Pod", "v1.Node"] as const
@@ -48,10 +52,9 @@ test("any window counts exactly the events that were received in it, however blo
         for (const [one, other] of windows) {
           const [fromTime, untilTime] = [START + Math.min(one, other), START + Math.max(one, other)]
           const coverage = readCoverage(directory, { fromTime, untilTime })
-          for (const { gvk, events, firstTime } of coverage.kinds) {
+          for (const { gvk, events } of coverage.kinds) {
             const known = times[kinds.indexOf(gvk as (typeof kinds)[number]) as 0 | 1]
             expect(events).toBe(known.filter((time) => time >= fromTime && time < untilTime).length)
-            expect(firstTime).toBe(known[0])
           }
         }
       },
@@ -71,9 +74,9 @@ test("a kind is complete from its first list on, and has its gaps where they tou
   const whole = { fromTime: START, untilTime: START + 1000 }
   const kind = (window = whole) => readCoverage(directory, window).kinds.find((each) => each.gvk === gvk)
   at({ gvk, events: [change(1, 10)], newObjects: [1] }, 1)
-  expect(kind()).toMatchObject({ events: 1, firstTime: START + 10, completeTime: 0 })
+  expect(kind()).toMatchObject({ events: 1, since: undefined, completeTime: 0 })
   at({ gvk, events: [change(1, 20)], completeThrough: "20" }, 2)
-  expect(kind()).toMatchObject({ events: 2, completeTime: START + 20, gaps: [] })
+  expect(kind()).toMatchObject({ events: 2, since: START + 20, completeTime: START + 20, gaps: [] })
   const gap = gapAt(START + 30)
   at({ gvk, gaps: [gap] }, 3)
   expect(kind()?.gaps).toMatchObject([{ fromTime: gap.fromTime, toTime: gap.toTime }])
@@ -89,5 +92,45 @@ test("the first list of a later history is none of the recording", () => {
   writer.append("watcher/0", 1, 2, encodeFrame({ gvk, epoch: 1, events: [change(1, 20)] }))
   writer.commit()
   const [kind] = readCoverage(directory, { fromTime: START, untilTime: START + 100 }).kinds
-  expect(kind).toMatchObject({ events: 2, completeTime: START + 10 })
+  expect(kind).toMatchObject({ events: 2, since: START + 10, completeTime: START + 10 })
+})
+
+test("a kind without an object is recorded since its first list, however often it is confirmed, also by a later writer", () => {
+  const directory = temporaryDirectory()
+  const [gvk] = kinds
+  let now = START
+  const open = () => ArchiveWriter.open(directory, { now: () => now })
+  const confirm = (writer: ArchiveWriter, incarnation: number, number: number, version: string): void => {
+    now += 1000
+    writer.append("watcher/0", incarnation, number, encodeFrame({ gvk, completeThrough: version }))
+    writer.commit()
+  }
+  let writer = open()
+  confirm(writer, 1, 1, "10")
+  confirm(writer, 1, 2, "20")
+  writer.close()
+  writer = open()
+  onTestFinished(() => writer.close())
+  confirm(writer, 2, 1, "30")
+  expect(readRecordedSince(directory)).toEqual(new Map([[gvk, START + 1000]]))
+  expect(readCoverage(directory, { fromTime: START, untilTime: now }).kinds).toMatchObject([
+    { since: START + 1000, completeTime: START + 3000 },
+  ])
+})
+
+test("where since when was not kept, it is the first event, and never the day on which somebody records on", () => {
+  const directory = temporaryDirectory()
+  const [gvk] = kinds
+  const earlier = ArchiveWriter.open(directory)
+  earlier.append("w", 1, 1, encodeFrame({ gvk, events: [change(1, 10)], newObjects: [1], completeThrough: "10" }))
+  earlier.commit()
+  earlier.close()
+  const database = new DatabaseSync(join(directory, DATABASE_FILE))
+  database.exec("DELETE FROM metadata WHERE key LIKE 'recordedSince %'")
+  database.close()
+  const writer = ArchiveWriter.open(directory)
+  onTestFinished(() => writer.close())
+  writer.append("w", 2, 1, encodeFrame({ gvk, events: [change(1, 500)], completeThrough: "20" }))
+  writer.commit()
+  expect(readRecordedSince(directory)).toEqual(new Map([[gvk, START + 10]]))
 })

@@ -2,7 +2,7 @@
  * Feeds recorded watch lines through the real watch session and recording sink into a real archive, one line at a time in the
  * order in which they were received, with the recorded receive times as the clock. No sockets, no threads, no waiting.
  */
-import { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
+import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import { formatGvk } from "../../../src/kube/gvk.ts"
 import type { ResponseHandler } from "../../../src/kube/http/response-handler.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
@@ -58,22 +58,15 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         listReason: "",
         selection: "",
       }
-      const sink = new RecordingSink(
-        {
-          gvk,
-          rules,
-          keepManagedFields: true,
-          skipOwned: false,
-          namespaces: undefined,
-          recordsEvents: gvk !== podLivesKind,
-        },
-        outlet,
-        clock,
-        listener,
-        resume,
-        [],
-        gvk === podLivesKind || gvk === podKind ? { nextPodNumber: 1, pods: [], interrupted: [] } : undefined,
+      const followed =
+        gvk === podLivesKind || gvk === podKind ? { nextPodNumber: 1, pods: [], interrupted: [] } : undefined
+      const recorder = objectRecorder(
+        { gvk, rules, keepManagedFields: true, skipOwned: false, recordsEvents: gvk !== podLivesKind },
+        { outlet, clock, alarm: unexpected },
+        { resume, objects: [] },
+        followed,
       )
+      const sink = wholeKindSink({ recorder, listener, loaded: { resume }, selection: "", followed })
       let handler: ResponseHandler | undefined
       const session = new WatchSession({
         transport: {
@@ -108,7 +101,7 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
           handler?.data(bytes, 0, bytes.length)
           handler?.readDone?.()
         },
-        flush: () => sink.flush(),
+        flush: () => recorder.frames.flush(),
         session,
       }
     }),

@@ -47,7 +47,6 @@ export const impatient: WatchPolicy = {
   backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
   relistPauseMs: 20,
   absentPollMs: 50,
-  forbiddenRetryMs: 50,
 }
 
 export const tracked = (gvkText: string, detect: TrackedKind["detect"] = "all"): TrackedKind => ({

@@ -115,7 +115,7 @@ describe("with --auth kubernetes", () => {
   })
 })
 
-describe("a recorder that would let everybody in", () => {
+describe("W-19: a recorder that would let everybody in", () => {
   test("does not start on an address that others can reach, unless that is insisted on", async () => {
     const start = (...more: string[]) =>
       place.record({ cluster: { server: sandbox.url }, more, name: "open", dataDir: place.path("open") })
@@ -134,5 +134,56 @@ describe("a recorder that would let everybody in", () => {
     const refused = place.record({ cluster: { server: sandbox.url }, more, name: "none", dataDir: place.path("none") })
     expect((await refused.ended).code).toBe(2)
     expect(refused.log).toContain("it holds no token")
+  })
+})
+
+describe("without --auth", () => {
+  let recorder: RecorderProcess
+  beforeAll(async () => {
+    const more = ["--allow-host", "recorder.example", "--log-format", "json"]
+    recorder = place.record({ cluster: { server: sandbox.url }, more, name: "page", dataDir: place.path("page") })
+    await recorder.ready()
+  })
+
+  /** As a browser may: `fetch` sends no `Host` of one's own. */
+  const asPage = async (path: string, headers: Record<string, string>): Promise<readonly [number, string]> => {
+    const url = new URL((await recorder.listening()) + path)
+    const { promise, resolve, reject } = Promise.withResolvers<readonly [number, string]>()
+    const method = path === "/export" ? "POST" : "GET"
+    const sent = request(url, { method, headers }, async (response) => {
+      const pieces: Buffer[] = []
+      for await (const piece of response) pieces.push(piece as Buffer)
+      resolve([response.statusCode ?? 0, Buffer.concat(pieces).toString()])
+    })
+    sent.on("error", reject)
+    sent.end(method === "POST" ? JSON.stringify(everything("ndjson")) : undefined)
+    return promise
+  }
+
+  test("a page whose name was made to mean this machine gets nothing but health", async () => {
+    for (const path of ["/metrics", "/v1/coverage", "/export"]) {
+      expect(await asPage(path, { Host: "evil.example:7777" })).toEqual([
+        421,
+        expect.stringMatching(/^this recorder is not called "evil\.example:7777": .*--allow-host/),
+      ])
+    }
+    for (const path of ["/healthz", "/readyz"])
+      expect(await asPage(path, { Host: "evil.example" })).toEqual([200, "ok\n"])
+    await recorder.until(() => logged(recorder, "turned away").length === 3, "the lines")
+    expect(logged(recorder, "turned away")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
+  })
+
+  test("a page of another origin starts no export", async () => {
+    const host = new URL(await recorder.listening()).host
+    for (const headers of [{ Origin: "https://evil.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
+      expect(await asPage("/export", { Host: host, ...headers })).toEqual([403, expect.stringContaining("web pages")])
+    }
+    expect(logged(recorder, "export")).toEqual([])
+  })
+
+  test("it answers to the names it was given", async () => {
+    for (const Host of ["recorder.example", "localhost:1", "[::1]"]) {
+      expect((await asPage("/export", { Host }))[0]).toBe(200)
+    }
   })
 })

@@ -30,7 +30,7 @@ class Exports {
         Effect.sync(() => {
           this.readers.push(reader)
           const cancel = (): void => void this.cancelled++
-          return { incomplete: undefined, unknownOwners: undefined, gaps: 0, leftOut: [], cancel }
+          return { incomplete: undefined, unknownOwners: undefined, removed: [], gaps: 0, leftOut: [], cancel }
         }),
       access: anybody,
       turnedAway: () => undefined,

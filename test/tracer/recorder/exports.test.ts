@@ -47,7 +47,7 @@ const stalledExport = async (): Promise<Socket> => {
   const body = JSON.stringify(everything("ndjson"))
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), "127.0.0.1", () =>
-      socket.write(`POST /export HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+      socket.write(`POST /export HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
     )
     socket.on("error", reject)
     socket.once("data", () => {
@@ -68,7 +68,7 @@ const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promis
   return answer as Response
 }
 
-test("clients that do not read hold up neither other exports nor recording, and their number is limited", async () => {
+test("W-15: clients that do not read hold up neither other exports nor recording, and their number is limited", async () => {
   const stalled: Socket[] = []
   try {
     // One place is left.

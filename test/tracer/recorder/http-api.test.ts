@@ -19,6 +19,7 @@ const sources: HttpApiSources = {
       return {
         incomplete: "v1.Pod=forbidden",
         unknownOwners: undefined,
+        removed: [],
         gaps: 2,
         leftOut: [],
         cancel: () => undefined,

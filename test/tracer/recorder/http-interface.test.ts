@@ -192,7 +192,7 @@ test("the format is what the request says, else what Accept names, else what the
   expect(await asked({ format: "ndjson", compression: "gzip" })).toEqual([200, "application/gzip", "ndjson"])
 })
 
-test("no object store is written to unless the operator has said so, however its address is written", async () => {
+test("W-19: no object store is written to unless the operator has said so, however its address is written", async () => {
   for (const export_path of [
     "s3://bucket/trace",
     "S3://bucket/trace",
@@ -270,11 +270,26 @@ describe("a connection that talks nonsense costs nobody but itself", () => {
     const { port } = new URL(await recorder.listening())
     await new Promise<void>((resolve) => {
       const socket = connect(Number(port), "127.0.0.1", () => {
-        socket.end("POST /export HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        socket.end("POST /export HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
         socket.resume()
       })
       socket.on("close", () => resolve())
     })
     expect((await recorder.get("/healthz")).status).toBe(200)
   })
+})
+
+test("an answer says what was taken out of the objects, and whoever wants them for replay gets NDJSON without it", async () => {
+  const removed = async (more: object): Promise<string | null> => {
+    const answer = await recorder.post({ ...everything("ndjson"), ...more })
+    expect(answer.status).toBe(200)
+    await answer.arrayBuffer()
+    return answer.headers.get("kubereel-removed")
+  }
+  expect(await removed({ format: "ndjson" })).toBeNull()
+  expect(await removed({ format: "ndjson", sanitise: "replay" })).toMatch(
+    /^status, metadata\.uid, .*nodeName of pods without/,
+  )
+  expect(await removed({ format: "kwok" })).toMatch(/^status, .*nodeName of pods without owner$/)
+  expect(await removed({ format: "simkube" })).toMatch(/^status, .*revision\], spec\.nodeName of pods$/)
 })

@@ -56,6 +56,36 @@ test("a list that leaves a gap is a warning that says so", () => {
   expect(said[1]).toMatch(/^warn v1\.Pod listing: the server no longer has .*; a gap is recorded$/)
 })
 
+test("a gap is said even if its kind was failing and is well again in no time", () => {
+  const { clock, said, kind } = listening()
+  kind("watching", "from version 7")
+  for (let turn = 0; turn < 3; turn++) {
+    kind("failing", "connection refused")
+    kind("listing", "expired")
+    // The list is due for as long as it has not come.
+    kind("failing", "connection refused")
+    kind("listing", "expired")
+    kind("watching", "from version 9")
+    clock.advance(1000)
+  }
+  kind("failing", "connection refused")
+  kind("listing", "expired")
+  kind("stopped", "asked to")
+  const shortened = said.map((line) => line.replace("v1.Pod ", "").split(/[:;]/)[0])
+  const turn = ["warn failing", "warn listing", "info watching"]
+  expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
+})
+
+test("a recording of an earlier format says that it takes its time, how far it is, and when it is done", () => {
+  const { said, hear } = listening()
+  for (const share of [0, 0.4567, 1]) hear({ type: "extending", from: 3, to: 4, share })
+  expect(said).toEqual([
+    expect.stringMatching(/^info the recording is of format 3 and becomes one of format 4 before anything is recorded/),
+    "info the recording is of format 3 and becomes one of format 4: 45 %",
+    "info the recording is of format 3 and is of format 4 now",
+  ])
+})
+
 test("a 401 is said once for all kinds, and again after one has recovered", () => {
   const { clock, said, kind, hear } = listening()
   const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })

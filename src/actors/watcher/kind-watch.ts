@@ -1,0 +1,147 @@
+/**
+ * What a watcher runs once it knows its stored state: the sessions of its kind, and what they record into. Here for a kind that is
+ * watched as a whole, in one session: all of it, or one namespace.
+ */
+import type { GroupVersionKind } from "../../kube/gvk.ts"
+import type { HttpClient } from "../../kube/http/http-client.ts"
+import { compileDetectRules } from "../../kube/scanner/detect-rules.ts"
+import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import { WatchSession } from "../../kube/watch/session.ts"
+import type { SessionOptions } from "../../kube/watch/session-options.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import { podLivesKind } from "../../trace/pod-lives-kind.ts"
+import type { WatcherConfig } from "./definition.ts"
+import { type FollowedPods, followedPods, InterruptedLives } from "./followed-pods.ts"
+import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
+import type { KindProgress } from "./kind-progress.ts"
+import { ListUnderWay } from "./list-under-way.ts"
+import type { LoadedState } from "./loaded-state.ts"
+import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
+import { owedList } from "./owed-list.ts"
+import { PodTracker } from "./pod-tracker.ts"
+import { RecordingSink, type SinkListener } from "./recording-sink.ts"
+import { selectionOf } from "./selection.ts"
+
+/** Everything that a watcher's sessions and sinks are made of. */
+export interface KindWatchOptions {
+  readonly config: Omit<WatcherConfig, "endpoint" | "userAgent">
+  readonly gvk: GroupVersionKind
+  readonly client: Pick<HttpClient, "get">
+  readonly outlet: FrameOutlet
+  readonly clock: Clock
+  readonly random: () => number
+  /** Of the kind as a whole. */
+  readonly listener: SinkListener
+  readonly recorded: EventListener | undefined
+}
+
+/** A kind under watch. */
+export interface KindWatch {
+  /** Those there are now. */
+  readonly sessions: ReadonlyArray<WatchSession>
+  readonly recorder: ObjectRecorder
+  start(): void
+}
+
+/** One session, one sink. */
+export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): KindWatch => {
+  const { config, client, gvk, listener } = options
+  const { resume } = loaded
+  const followed = config.tracksPods ? followedPods(config.gvk, resume, loaded.pods) : undefined
+  const selection = selectionOf(config)
+  const owed = owedList(resume, selection)
+  const isInterrupted = followed !== undefined && followed.interrupted.length > 0
+  const mustList = resume.resumeVersion === "" || owed !== undefined || isInterrupted
+  const recorder = kindRecorder(options, loaded, followed)
+  const sink = wholeKindSink({ recorder, listener, loaded, selection, followed })
+  const namespace = config.namespaces?.[0]
+  const session = new WatchSession({
+    ...sessionOptions(options, loaded),
+    enquiries: new HttpEnquiries(client, gvk, namespace),
+    sink,
+    resumeVersion: mustList ? undefined : resume.resumeVersion,
+  })
+  return { sessions: [session], recorder, start: () => session.start() }
+}
+
+export interface WholeKind {
+  readonly recorder: ObjectRecorder
+  readonly listener: SinkListener
+  readonly loaded: Pick<LoadedState, "resume">
+  /** What is asked for, as `selectionOf` writes it; the empty string: not said. */
+  readonly selection: string
+  readonly followed: FollowedPods | undefined
+}
+
+/** The only sink of a kind. */
+export const wholeKindSink = ({ recorder, listener, loaded, selection, followed }: WholeKind): RecordingSink => {
+  const { frames } = recorder
+  const { resume } = loaded
+  const isNoted = selection === "" || selection === resume.selection
+  const resumesUntold = !isNoted && resume.selection === "" && resume.resumeVersion !== ""
+  // A recording that resumes and was never told: it is taken to hold what is asked for.
+  if (resumesUntold) frames.selection(selection)
+  const interrupted = new InterruptedLives(recorder, followed?.interrupted ?? [], { streams: 1, leaveOwnGaps: false })
+  return new RecordingSink({
+    recorder,
+    standing: frames,
+    list: new ListUnderWay(frames, owedList(resume, selection)),
+    selection: isNoted || resumesUntold ? undefined : selection,
+    interrupted,
+    listener,
+  })
+}
+
+/** What makes objects into events, for all sinks of the kind. `parts`: it is watched in parts, and they say how far it is complete. */
+export const kindRecorder = (
+  { config, gvk, outlet, clock, listener, recorded }: KindWatchOptions,
+  loaded: LoadedState,
+  followed: FollowedPods | undefined,
+  parts?: KindProgress,
+): ObjectRecorder =>
+  objectRecorder(
+    {
+      gvk: config.gvk,
+      rules: compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore }),
+      keepManagedFields: config.keepManagedFields,
+      skipOwned: config.skipOwned,
+      recordsEvents: config.gvk !== podLivesKind,
+    },
+    { outlet, clock, parts, recorded, alarm: (detail) => listener.alarm(detail) },
+    loaded,
+    followed,
+  )
+
+export interface RecorderSurroundings {
+  readonly outlet: FrameOutlet
+  readonly clock: Clock
+  readonly parts?: KindProgress | undefined
+  readonly recorded?: EventListener | undefined
+  readonly alarm: (detail: string) => void
+}
+
+export const objectRecorder = (
+  rules: RecordingRules,
+  { outlet, clock, parts, recorded, alarm }: RecorderSurroundings,
+  { resume, objects }: Pick<LoadedState, "resume" | "objects">,
+  followed: FollowedPods | undefined,
+): ObjectRecorder => {
+  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, parts)
+  const pods = followed && new PodTracker(frames, alarm, followed)
+  return new ObjectRecorder(rules, frames, resume, objects, pods, recorded)
+}
+
+/** What all sessions of the kind have in common. */
+export const sessionOptions = (
+  { client, clock, random, config, gvk }: KindWatchOptions,
+  { resume }: Pick<LoadedState, "resume">,
+): Omit<SessionOptions, "enquiries" | "sink" | "resumeVersion"> => ({
+  transport: client,
+  clock,
+  random,
+  policy: config.policy,
+  rules: compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore }),
+  labelSelector: config.labelSelector,
+  fieldSelector: config.fieldSelector,
+  clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
+})

@@ -1,0 +1,194 @@
+/**
+ * A kind that is watched namespace by namespace, so that a Role in each suffices: one list/watch session per namespace, which share the
+ * recorder, its index and its frames. A further namespace costs a connection or two, not a worker.
+ *
+ * Each session has its own resume version, its own gaps and its own back-off; a list of one concludes nothing about the objects of
+ * another. Two things concern all of them. Whether the kind has namespaces at all is found out by the first, before the others start: if
+ * it has none, the first watches it alone. And a cluster that one finds restored is restored for all: they list, in one new epoch.
+ */
+import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import type { KindState } from "../../kube/watch/protocol.ts"
+import { WatchSession } from "../../kube/watch/session.ts"
+import { followedPods, InterruptedLives, interruption, livesContinue } from "./followed-pods.ts"
+import { type KindWatch, type KindWatchOptions, kindRecorder, sessionOptions } from "./kind-watch.ts"
+import { ListUnderWay } from "./list-under-way.ts"
+import type { LoadedState } from "./loaded-state.ts"
+import { NamespaceProgress, type NamespaceStanding } from "./namespace-progress.ts"
+import { type NamespaceResume, resumeByNamespace } from "./namespace-resume.ts"
+import { NamespaceStates } from "./namespace-states.ts"
+import type { ObjectRecorder } from "./object-recorder.ts"
+import type { OwedList } from "./owed-list.ts"
+import { RecordingSink } from "./recording-sink.ts"
+import { selectionOf } from "./selection.ts"
+
+/** One namespace and who watches it. */
+interface Part {
+  readonly standing: NamespaceStanding
+  readonly sink: RecordingSink
+  readonly session: WatchSession
+}
+
+/** `namespaces`: without repetition, in an order that later lives keep. */
+export const watchNamespaces = (
+  options: KindWatchOptions,
+  namespaces: ReadonlyArray<string>,
+  loaded: LoadedState,
+): KindWatch => new NamespaceWatch(options, namespaces, loaded)
+
+class NamespaceWatch implements KindWatch {
+  readonly recorder: ObjectRecorder
+  readonly #options: KindWatchOptions
+  readonly #loaded: LoadedState
+  readonly #progress: NamespaceProgress
+  readonly #interrupted: InterruptedLives
+  readonly #states = new NamespaceStates()
+  readonly #said = { state: "", detail: "" }
+  readonly #parts: ReadonlyArray<Part>
+  /** Sessions that were started: the first, then all or no others. */
+  #started = 0
+  #isLocated = false
+  #clusterUid: string | undefined
+
+  constructor(options: KindWatchOptions, namespaces: ReadonlyArray<string>, loaded: LoadedState) {
+    this.#options = options
+    this.#loaded = loaded
+    const { config, clock } = options
+    const { resume, objects } = loaded
+    const followed = config.tracksPods ? followedPods(config.gvk, resume, loaded.pods) : undefined
+    const mustListPods = followed !== undefined && !livesContinue(config.gvk, resume, loaded.pods.lives)
+    const selection = selectionOf(config)
+    const resumes = resumeByNamespace(namespaces, selection, resume, objects).map((each) =>
+      mustListPods ? listedForPods(each) : each,
+    )
+    this.#progress = new NamespaceProgress(
+      resumes.map(({ state }) => state),
+      clock,
+    )
+    this.recorder = kindRecorder(options, loaded, followed, this.#progress)
+    this.#progress.writeTo(this.recorder.frames)
+    this.#interrupted = new InterruptedLives(this.recorder, followed?.interrupted ?? [], {
+      streams: namespaces.length,
+      leaveOwnGaps: true,
+    })
+    this.#progress.followsLives = () => followed !== undefined && this.#interrupted.isSettled
+    this.#parts = resumes.map(({ owed }, index) =>
+      this.#part(this.#progress.standings[index] as NamespaceStanding, owed),
+    )
+    this.#confine(namespaces, selection)
+  }
+
+  get sessions(): ReadonlyArray<WatchSession> {
+    return this.#parts.slice(0, this.#started).map(({ session }) => session)
+  }
+
+  start(): void {
+    this.#startUpTo(1)
+  }
+
+  #startUpTo(count: number): void {
+    const parts = this.#parts.slice(this.#started, count)
+    this.#started = Math.max(this.#started, count)
+    // All are known before the first of them speaks: nobody must think that those which have not spoken are well.
+    for (const { standing } of parts) this.#states.set(standing.namespace, "listing", "starting")
+    for (const { session } of parts) session.start()
+  }
+
+  #part(standing: NamespaceStanding, owed: OwedList | undefined): Part {
+    const { client, gvk, listener } = this.#options
+    const { namespace } = standing
+    const sink: RecordingSink = new RecordingSink({
+      recorder: this.recorder,
+      standing,
+      list: new ListUnderWay(standing, owed),
+      interrupted: this.#interrupted,
+      namespace,
+      listener: {
+        stateChanged: (state, detail) => this.#stateChanged(standing, state, detail),
+        alarm: (detail) => listener.alarm(`in namespace ${namespace}: ${detail}`),
+        unauthorized: () => listener.unauthorized(),
+        clusterIdentified: (uid) => {
+          this.#clusterUid = uid
+          listener.clusterIdentified(uid)
+        },
+        epochStarted: (detail) => this.#epochStarted(standing, detail),
+      },
+    })
+    const session = new WatchSession({
+      ...sessionOptions(this.#options, this.#loaded),
+      enquiries: new HttpEnquiries(client, gvk, namespace, (isNamespaced) => this.#located(isNamespaced)),
+      sink,
+      resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,
+    })
+    let wasWatched = false
+    standing.isWatched = () => {
+      const { phase } = session
+      // What was complete when the watch was told to end is complete.
+      if (phase.tag !== "stopped") wasWatched = phase.tag === "watching" && phase.answered
+      return wasWatched
+    }
+    return { standing, sink, session }
+  }
+
+  /** The first session has found the kind. */
+  #located(isNamespaced: boolean): void {
+    if (this.#isLocated) return
+    this.#isLocated = true
+    if (isNamespaced) return this.#startUpTo(this.#parts.length)
+    const [first] = this.#parts
+    if (first === undefined) return
+    first.sink.unconfine()
+    this.#progress.only(first.standing)
+    this.#interrupted.oneStream()
+  }
+
+  /** What was recorded of namespaces that are not asked for any more is let go, and the selection noted: with the states, in one frame. */
+  #confine(namespaces: ReadonlyArray<string>, selection: string): void {
+    const { frames, statistics } = this.recorder
+    const { resume } = this.#loaded
+    const left = this.recorder.confine(new Set(namespaces))
+    if (left.size > 0) {
+      statistics.gaps++
+      const fromTime = resume.completeTime
+      frames.gap({
+        fromVersion: "",
+        toVersion: "",
+        fromTime,
+        toTime: Math.max(frames.now(), fromTime),
+        reason: "stopped",
+        detail: `not recorded any more, and taken for gone: what is in ${namesOf(left)}`,
+      })
+    }
+    if (selection !== resume.selection) frames.selection(selection)
+    else if (left.size === 0) return
+    frames.flush()
+    frames.readDone()
+  }
+
+  #epochStarted(standing: NamespaceStanding, detail: string): void {
+    this.#progress.forgetHistory()
+    for (const part of this.#parts.slice(0, this.#started)) {
+      if (part.standing !== standing) part.session.clusterRestored(detail, this.#clusterUid)
+    }
+  }
+
+  #stateChanged(standing: NamespaceStanding, state: KindState, detail: string): void {
+    // It may be the last one that was missing: then the kind is complete, and the store is to know it.
+    if (state === "watching") this.recorder.frames.flush()
+    this.#states.set(standing.namespace, state, detail)
+    const combined = this.#states.combined()
+    if (combined.state === this.#said.state && combined.detail === this.#said.detail) return
+    Object.assign(this.#said, combined)
+    this.#options.listener.stateChanged(combined.state, combined.detail)
+  }
+}
+
+/** Pods have to be listed to know all their lives. */
+const listedForPods = ({ state, owed }: NamespaceResume): NamespaceResume =>
+  state.owes !== ""
+    ? { state, owed }
+    : { state: { ...state, owes: "stopped" }, owed: { reason: "stopped", detail: interruption.detail } }
+
+const namesOf = (namespaces: ReadonlySet<string>): string => {
+  const [first = "", ...others] = [...namespaces].sort()
+  return others.length === 0 ? `namespace ${first}` : `namespace ${first} and ${others.length} others`
+}

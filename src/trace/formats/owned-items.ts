@@ -1,0 +1,52 @@
+/**
+ * A trace without what its objects own, over any number of steps: whoever replays it makes that again. As in an export
+ * (filtered-view.ts): an object that is adopted goes, one that is abandoned appears.
+ */
+
+import { isJsonObject, MalformedJsonError } from "../exact-json.ts"
+import { FilteredView } from "../filtered-view.ts"
+import { metadataOf } from "../managed-fields.ts"
+import { type OwnerReference, readOwnerReferences } from "../owner-references.ts"
+import { gvkOfReference, type Ownership } from "../ownership.ts"
+import type { TraceItem } from "./trace-item.ts"
+
+/** What an item becomes; `undefined`: nothing. */
+export type ItemFilter = (item: TraceItem) => TraceItem | undefined
+
+/** Who owns what in a trace, and what it holds. */
+export interface OwnedObjects {
+  readonly ownership: Ownership
+  /** Whether an object of the trace has that UID. */
+  holds(uid: string): boolean
+}
+
+/** `hasPlace`: kinds that the other format can tell of; what objects of others own is made again by nobody. */
+export const withoutOwned = ({ ownership, holds }: OwnedObjects, hasPlace: (gvk: string) => boolean): ItemFilter => {
+  const isMember = (owner: OwnerReference): boolean => holds(owner.uid) && hasPlace(gvkOfReference(owner))
+  const view = new FilteredView((event) => {
+    const references = ownerReferencesIn(event.object)
+    return references.length > 0 && ownership.isBelow(references, isMember, event)
+  })
+  return (item) => {
+    if (item.type !== "event" || item.event.type !== "object") return item
+    const showing = view.of(item.event, () => ({}))
+    if (showing === "hidden") return undefined
+    return showing === "shown" ? item : { ...item, event: { ...item.event, action: "vanished", object: noBytes } }
+  }
+}
+
+const noBytes = new Uint8Array(0)
+
+const ownerReferences = Buffer.from('"ownerReferences"')
+
+/** Of an object as a server wrote it, whose keys have no escapes. None of bytes that cannot be read: whoever encodes them says so. */
+export const ownerReferencesIn = (bytes: Uint8Array): ReadonlyArray<OwnerReference> => {
+  if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) === -1) return []
+  try {
+    const metadata = metadataOf(bytes)
+    return readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return []
+    throw error
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What must be known of a whole trace before it can be written in a format that is replayed: which objects it holds, because owner
+ * references to others go, in whatever order owner and owned stand in it; and the lives of its pods.
+ *
+ * Memory: the names and UIDs of all objects, the owners of those that have any, and an entry per pod that has run.
+ */
+
+import type { ObjectEvent } from "../event.ts"
+import { type KnownOwners, Ownership } from "../ownership.ts"
+import { podKind } from "../pod-lives-kind.ts"
+import { namespacedName, type OwnedLifecycles } from "../simkube-trace.ts"
+import type { LivesOwner, TraceFacts } from "./format.ts"
+import { type OwnedObjects, ownerReferencesIn } from "./owned-items.ts"
+import type { IsInTrace } from "./replay-object.ts"
+import type { TraceItem } from "./trace-item.ts"
+import { itself, TracedLives, type TracedOwner } from "./traced-lives.ts"
+
+/** Add every item, then ask. */
+export class TraceSurvey implements TraceFacts, OwnedObjects {
+  /** By kind `namespace/name`. */
+  readonly #names = new Map<string, Set<string>>()
+  readonly #uids = new Set<string>()
+  /** By UID, of objects that have owners; pods are nobody's. */
+  readonly #owners = new Map<string, KnownOwners>()
+  readonly #lives = new TracedLives()
+  readonly ownership = new Ownership({ ownersOf: ({ uid }) => this.#owners.get(uid), recordedKinds: new Set() })
+  #window: { readonly start: number; readonly end: number } | undefined
+
+  add(item: TraceItem): void {
+    if (item.type === "header") this.#window = item.window
+    else if (item.type === "event" && item.event.type === "object") this.#event(item.event)
+  }
+
+  readonly isInTrace: IsInTrace = (gvk, namespace, name, { uid }) => {
+    if (this.#names.get(gvk)?.has(namespacedName(namespace, name)) !== true) return false
+    return typeof uid !== "string" || uid === "" || this.#uids.size === 0 || this.#uids.has(uid)
+  }
+
+  /** Whether it is known who owns what: SimKube's own traces have no UIDs, and kwok's neither. */
+  get hasUids(): boolean {
+    return this.#uids.size > 0
+  }
+
+  readonly holds = (uid: string): boolean => this.#uids.has(uid)
+
+  lifecycles(which: LivesOwner, isTracked: (gvk: string) => boolean): ReadonlyArray<OwnedLifecycles> {
+    // What no window is known of was made without one: all of it counts.
+    const window = this.#window ?? { start: Number.MIN_SAFE_INTEGER, end: Number.MAX_SAFE_INTEGER }
+    return this.#lives.grouped(window, ({ namespace, name, references }) => {
+      if (references.length === 0)
+        return isTracked(podKind) && this.isInTrace(podKind, namespace, name, {}) ? itself(namespace, name) : undefined
+      let found: TracedOwner | undefined
+      for (const { gvk, name: owner, uid } of this.ownership.ancestors(references)) {
+        const space = [namespace, ""].find((each) => isTracked(gvk) && this.isInTrace(gvk, each, owner, { uid }))
+        if (space === undefined) continue
+        found = { gvk, owner: namespacedName(space, owner) }
+        if (which === "first") break
+      }
+      return found
+    })
+  }
+
+  #event(event: ObjectEvent): void {
+    const { gvk, namespace, name, action, uid, object } = event
+    this.#lives.observe(event)
+    if (action !== "applied") return
+    const names = this.#names.get(gvk) ?? new Set<string>()
+    this.#names.set(gvk, names.add(namespacedName(namespace, name)))
+    if (uid === "") return
+    this.#uids.add(uid)
+    if (gvk === podKind) return
+    const references = ownerReferencesIn(object)
+    if (references.length > 0) this.#owners.set(uid, { namespace, ownerReferences: references, source: "recorded" })
+  }
+}

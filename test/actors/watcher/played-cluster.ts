@@ -1,0 +1,208 @@
+/**
+ * ConfigMaps of a cluster that a test changes, and a server that hands its namespaces to a watcher line by line, when it is told to.
+ * Without sockets, so that a life can end between any two lines.
+ */
+import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
+
+export interface PlayedObject {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly version: number
+}
+
+export interface PlayedChange extends PlayedObject {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED"
+}
+
+export class PlayedCluster {
+  readonly uid: string
+  /** Of the whole cluster, as etcd counts. */
+  version: number
+  readonly objects = new Map<string, PlayedObject>()
+  readonly changes: PlayedChange[] = []
+
+  constructor(uid = "first", version = 100) {
+    this.uid = uid
+    this.version = version
+  }
+
+  put(namespace: string, name: string): void {
+    const key = `${namespace}/${name}`
+    const before = this.objects.get(key)
+    const version = ++this.version
+    const object = { namespace, name, uid: before?.uid ?? `${key}-${version}-${this.uid}`, version }
+    this.objects.set(key, object)
+    this.changes.push({ ...object, type: before === undefined ? "ADDED" : "MODIFIED" })
+  }
+
+  delete(namespace: string, name: string): void {
+    const key = `${namespace}/${name}`
+    const before = this.objects.get(key)
+    if (before === undefined) return
+    this.objects.delete(key)
+    this.changes.push({ ...before, version: ++this.version, type: "DELETED" })
+  }
+
+  in(namespace: string): ReadonlyArray<PlayedObject> {
+    return [...this.objects.values()].filter((object) => object.namespace === namespace)
+  }
+}
+
+/** One watch, as far as it was served. */
+class Stream implements HttpStream {
+  readonly namespace: string
+  readonly handler: ResponseHandler
+  bytesReceived = 0
+  isOpen = true
+  #lines: string[] | undefined
+  #begin: number
+  #isAnswered = false
+  readonly #cluster: PlayedCluster
+
+  constructor(cluster: PlayedCluster, namespace: string, query: URLSearchParams, handler: ResponseHandler) {
+    this.namespace = namespace
+    this.handler = handler
+    this.#cluster = cluster
+    this.#begin = Number(query.get("resourceVersion") ?? cluster.version)
+    if (query.get("sendInitialEvents") !== "true") return
+    const end = { metadata: { resourceVersion: String(cluster.version), annotations: initialEventsEnd } }
+    this.#lines = [...cluster.in(namespace).map((object) => lineOf("ADDED", object)), line("BOOKMARK", end)]
+    this.#begin = cluster.version
+  }
+
+  pause(): void {
+    throw new Error("there is always room")
+  }
+
+  resume(): void {
+    throw new Error("nothing was paused")
+  }
+
+  abort(): void {
+    this.isOpen = false
+  }
+
+  /** At most so many lines, each a network read of its own; answers how many there were. */
+  serve(most: number): number {
+    let served = 0
+    this.#answer()
+    for (; served < most && this.isOpen; served++) {
+      const next = this.#next()
+      if (next === undefined) break
+      this.say(next)
+    }
+    return served
+  }
+
+  say(text: string): void {
+    this.#answer()
+    const bytes = Buffer.from(text)
+    this.bytesReceived += bytes.length
+    this.handler.data(bytes, 0, bytes.length)
+    if (this.isOpen) this.handler.readDone?.()
+  }
+
+  #answer(): void {
+    if (!this.#isAnswered) this.handler.head(200, new Map())
+    this.#isAnswered = true
+  }
+
+  #next(): string | undefined {
+    const listed = this.#lines?.shift()
+    if (listed !== undefined) return listed
+    const change = this.#cluster.changes.find(
+      ({ namespace, version }) => namespace === this.namespace && version > this.#begin,
+    )
+    if (change === undefined) return undefined
+    this.#begin = change.version
+    return lineOf(change.type, change)
+  }
+}
+
+const initialEventsEnd = { "k8s.io/initial-events-end": "true" }
+
+const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`
+
+const objectOf = ({ namespace, name, uid, version }: PlayedObject): unknown => ({
+  metadata: { namespace, name, uid, resourceVersion: String(version) },
+})
+
+const lineOf = (type: string, object: PlayedObject): string => line(type, objectOf(object))
+
+const resources = {
+  kind: "APIResourceList",
+  resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["list", "watch"] }],
+}
+
+/** What a watcher takes for its client. */
+export class PlayedServer {
+  readonly cluster: PlayedCluster
+  #streams: Stream[] = []
+  /** Namespaces of which watches that began with all objects were asked for. */
+  readonly listed: string[] = []
+
+  constructor(cluster: PlayedCluster) {
+    this.cluster = cluster
+  }
+
+  get(path: string, _headers: unknown, handler: ResponseHandler): HttpStream {
+    const url = new URL(path, "http://server")
+    const [, namespace] = /\/namespaces\/([^/]+)\/configmaps$/.exec(url.pathname) ?? []
+    if (namespace !== undefined && url.searchParams.has("watch")) {
+      if (url.searchParams.has("sendInitialEvents")) this.listed.push(namespace)
+      const stream = new Stream(this.cluster, namespace, url.searchParams, handler)
+      this.#streams.push(stream)
+      return stream
+    }
+    queueMicrotask(() => {
+      const bytes = Buffer.from(JSON.stringify(this.#answer(url.pathname, namespace)))
+      handler.head(200, new Map())
+      handler.data(bytes, 0, bytes.length)
+      handler.readDone?.()
+      handler.end({ tag: "complete" })
+    })
+    return { pause: () => undefined, resume: () => undefined, abort: () => undefined, bytesReceived: 0 }
+  }
+
+  /** To everything that is no watch, at once: discovery, which cluster it is, lists in pages. */
+  #answer(path: string, namespace: string | undefined): unknown {
+    if (path === "/api/v1") return resources
+    const { uid, version } = this.cluster
+    const items = namespace === undefined ? [] : this.cluster.in(namespace).map(objectOf)
+    return { kind: "ConfigMapList", metadata: { uid, resourceVersion: String(version) }, items }
+  }
+
+  /** Hands at most so many lines to the open watches of a namespace; answers how many there were. */
+  serve(namespace: string, most: number): number {
+    return this.#open(namespace).reduce((sum, stream) => sum + stream.serve(most), 0)
+  }
+
+  /** 410 in the stream. */
+  expire(namespace: string): void {
+    for (const stream of this.#open(namespace)) {
+      stream.say(line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old" }))
+    }
+  }
+
+  hangUp(namespace: string): void {
+    for (const stream of this.#open(namespace)) {
+      stream.isOpen = false
+      stream.handler.end({ tag: "truncated" })
+    }
+  }
+
+  /** Only where everything was served that there is. */
+  bookmark(namespace: string): void {
+    const object = { metadata: { resourceVersion: String(this.cluster.version) } }
+    for (const stream of this.#open(namespace)) {
+      stream.serve(Number.POSITIVE_INFINITY)
+      if (stream.isOpen) stream.say(line("BOOKMARK", object))
+    }
+  }
+
+  #open(namespace: string): ReadonlyArray<Stream> {
+    this.#streams = this.#streams.filter(({ isOpen }) => isOpen)
+    return this.#streams.filter((stream) => stream.namespace === namespace)
+  }
+}

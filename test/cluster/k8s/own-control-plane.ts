@@ -1,0 +1,192 @@
+/**
+ * A control plane of this test's own, whose API servers can be ended, started again and joined by a second one: nobody else
+ * may be made to live with that. It is removed at the end. For Linux, like the script that starts it.
+ */
+import { execFile, spawn } from "node:child_process"
+import { appendFile, mkdtemp, open, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { type Connection, open as get, readText } from "../connection.ts"
+import { openTestCluster, type TestCluster } from "../guard.ts"
+import { freePorts } from "./audited-cluster.ts"
+
+const run = promisify(execFile)
+const script = (name: string): string => fileURLToPath(new URL(`../control-plane/${name}`, import.meta.url))
+
+const secondAudit = "audit-second.log"
+
+/** An API server as somebody sees it. */
+export interface ApiServer {
+  readonly port: number
+  readonly connection: Connection
+}
+
+export class OwnControlPlane implements AsyncDisposable {
+  /** As its first API server shows it. */
+  readonly cluster: TestCluster
+  /** PEM of the authority that signed both API servers' certificate. */
+  readonly authority: string
+  readonly first: ApiServer
+  /** Away until it is started. */
+  readonly second: ApiServer
+  readonly #directory: string
+  readonly #environment: NodeJS.ProcessEnv
+  /** How the first API server was started. */
+  readonly #command: ReadonlyArray<string>
+  /** By port. */
+  readonly #pids = new Map<number, number>()
+
+  private constructor(
+    directory: string,
+    environment: NodeJS.ProcessEnv,
+    cluster: TestCluster,
+    authority: string,
+    { pid, command }: { readonly pid: number; readonly command: ReadonlyArray<string> },
+  ) {
+    this.#directory = directory
+    this.#environment = environment
+    this.#command = command
+    this.cluster = cluster
+    this.authority = authority
+    const port = Number(environment.PORT)
+    this.first = { port, connection: cluster.connection }
+    const second = port + 3
+    this.second = { port: second, connection: { ...cluster.connection, server: `https://127.0.0.1:${second}` } }
+    this.#pids.set(port, pid)
+  }
+
+  static async start(): Promise<OwnControlPlane> {
+    const directory = await mkdtemp(join(tmpdir(), "kubereel-own-"))
+    const port = await freePorts(4)
+    const environment = { ...process.env, STATE: directory, PORT: String(port), AUDIT: "1", NODES: "0" }
+    try {
+      const { stdout } = await run(script("up"), { env: environment })
+      const { KUBECTL: _theirs, ...rest } = process.env
+      const cluster = await openTestCluster({ ...rest, KUBEREEL_TEST_KUBECONFIG: stdout.trim() })
+      const chain = await readFile(join(directory, "certs", "apiserver.crt"), "utf8")
+      const authority = chain.slice(chain.lastIndexOf("-----BEGIN CERTIFICATE-----"))
+      return new OwnControlPlane(directory, environment, cluster, authority, await apiServerProcess(directory))
+    } catch (cause) {
+      await remove(directory, environment)
+      throw cause
+    }
+  }
+
+  /** Starts another API server on the same etcd, as highly available control planes have it. */
+  async startSecond(): Promise<void> {
+    const { port } = this.second
+    // Each writes down for itself who asked what.
+    const changed = this.#command.map((word) =>
+      word.startsWith("--secure-port=")
+        ? `--secure-port=${port}`
+        : word.replace("--audit-log-path=audit.log", `--audit-log-path=${secondAudit}`),
+    )
+    await this.#start(changed, this.second)
+  }
+
+  /** Ends an API server without a farewell: in order it would wait for a minute for its watches. */
+  async kill({ port }: ApiServer): Promise<void> {
+    const pid = this.#pids.get(port)
+    if (pid === undefined) throw new Error(`no API server of this control plane listens on ${port}`)
+    process.kill(pid, "SIGKILL")
+    this.#pids.delete(port)
+    while (isAlive(pid)) await sleep(20)
+  }
+
+  /** Starts the first API server again, with what it had but for what it remembered. Resolves when it says that it is ready. */
+  startFirst(): Promise<void> {
+    return this.#start(this.#command, this.first)
+  }
+
+  /** Has etcd forget everything but the present, as it does of what is older than some minutes. */
+  async compact(): Promise<void> {
+    const etcd = `http://127.0.0.1:${this.first.port + 1}/v3/kv`
+    const ask = async (what: string, body: object): Promise<{ readonly header: { readonly revision: string } }> => {
+      const response = await fetch(`${etcd}/${what}`, { method: "POST", body: JSON.stringify(body) })
+      if (!response.ok) throw new Error(`etcd: ${response.status} ${await response.text()}`)
+      return (await response.json()) as { header: { revision: string } }
+    }
+    const { header } = await ask("range", { key: Buffer.from("/registry").toString("base64"), limit: 1 })
+    await ask("compaction", { revision: header.revision, physical: true })
+  }
+
+  /** Identifiers of the tokens (`jti`) with which the second API server let an account in. */
+  async tokensOf(user: string): Promise<ReadonlySet<string>> {
+    const found = new Set<string>()
+    const lines = (await readFile(join(this.#directory, secondAudit), "utf8")).split("\n")
+    // The last line may be half written.
+    for (const line of lines.slice(0, -1)) {
+      const { user: who, responseStatus } = JSON.parse(line) as AuditEntry
+      if (who.username !== user || responseStatus === undefined || responseStatus.code >= 400) continue
+      for (const id of who.extra?.["authentication.kubernetes.io/credential-id"] ?? [])
+        found.add(id.replace("JTI=", ""))
+    }
+    return found
+  }
+
+  async #start([program = "", ...words]: ReadonlyArray<string>, server: ApiServer): Promise<void> {
+    const log = await open(join(this.#directory, `apiserver-${server.port}.log`), "a")
+    const child = spawn(program, words, {
+      cwd: this.#directory,
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+    })
+    child.unref()
+    await log.close()
+    if (child.pid === undefined) throw new Error(`${program} cannot be started`)
+    this.#pids.set(server.port, child.pid)
+    // Whoever takes the control plane down takes this one down too.
+    await appendFile(join(this.#directory, "pids"), `${child.pid}\n`)
+    const deadline = performance.now() + 60_000
+    for (;;) {
+      if (await isReady(server.connection)) return
+      if (child.exitCode !== null || performance.now() > deadline)
+        throw new Error(`the API server does not come up; see ${this.#directory}/apiserver-${server.port}.log`)
+      await sleep(50)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const pid of this.#pids.values()) process.kill(pid, "SIGKILL")
+    await remove(this.#directory, this.#environment)
+  }
+}
+
+interface AuditEntry {
+  readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, ReadonlyArray<string>>> }
+  readonly responseStatus?: { readonly code: number }
+}
+
+const apiServerProcess = async (directory: string) => {
+  for (const line of (await readFile(join(directory, "pids"), "utf8")).split("\n")) {
+    if (line === "") continue
+    const command = (await readFile(`/proc/${line}/cmdline`, "utf8")).split("\0").slice(0, -1)
+    if (command[1] === "apiserver") return { pid: Number(line), command }
+  }
+  throw new Error(`${directory}/pids names no API server`)
+}
+
+/** A server that is starting lets nobody in but its administrators: it has not read its roles yet. */
+const isReady = async (connection: Connection): Promise<boolean> => {
+  try {
+    return (await readText(await get(connection, "/readyz"))) === "ok"
+  } catch {
+    return false
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const remove = async (directory: string, environment: NodeJS.ProcessEnv): Promise<void> => {
+  await run(script("down"), { env: environment })
+  await rm(directory, { recursive: true, force: true })
+}

@@ -1,0 +1,62 @@
+/** A place that leads to an API server, and to another one when it is told so: the Service `kubernetes`, in short. */
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+export class Relay implements AsyncDisposable {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #target: number | undefined
+
+  private constructor(server: Server, target: number) {
+    this.#server = server
+    this.#target = target
+    server.on("connection", (near) => this.#connect(near))
+  }
+
+  /** @param target a port of loopback. */
+  static listen(target: number): Promise<Relay> {
+    return new Promise((resolve, reject) => {
+      const server = createServer()
+      server.on("error", reject)
+      server.listen(0, "127.0.0.1", () => resolve(new Relay(server, target)))
+    })
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    if (typeof address !== "object" || address === null) throw new Error("the relay is closed")
+    return address.port
+  }
+
+  /** Leads there from the next connection on; `undefined`: nowhere, as while no API server says that it is ready. */
+  leadTo(target: number | undefined): void {
+    this.#target = target
+  }
+
+  /** Breaks every connection there is. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #connect(near: Socket): void {
+    if (this.#target === undefined) return void near.destroy()
+    const far = connect({ host: "127.0.0.1", port: this.#target })
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(socket)
+      socket.on("close", () => {
+        this.#sockets.delete(socket)
+        other.destroy()
+      })
+      // A connection that breaks closes as well.
+      socket.on("error", () => other.destroy())
+    }
+    near.pipe(far).pipe(near)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}

@@ -1,0 +1,93 @@
+/** What somebody who embeds the recorder imports: every name is there, and settings can be written with nothing else. */
+import { expect, expectTypeOf, test } from "vitest"
+import type {
+  AccessSettings,
+  AllowedPlace,
+  ApiEndpoint,
+  CredentialsError,
+  EndpointSource,
+  ExportJob,
+  ExportLimits,
+  ExportReader,
+  ExportRefused,
+  KindState,
+  KindStatus,
+  Reconfiguration,
+  RecorderConfiguration,
+  RecorderSettings,
+  RecorderSummary,
+  Recording,
+  RecordingClose,
+  RecordingNotice,
+  RecordingOptions,
+  RunningExport,
+  RunningRecorder,
+  StoreUnavailable,
+  TrackedKind,
+  WatcherReport,
+  WorkerRole,
+} from "../src/index.ts"
+import * as kubereel from "../src/index.ts"
+
+test("the module exports what it says, and nothing by accident", () => {
+  expect(Object.keys(kubereel).sort()).toEqual([
+    "AnonymousRefused",
+    "ConfigurationInvalidError",
+    "ConfigurationUnreadableError",
+    "ListenError",
+    "RecorderError",
+    "RecordingGone",
+    "TokenFileError",
+    "defaultExportLimits",
+    "defaultWatchPolicy",
+    "isCredentialsError",
+    "readAllowList",
+    "startRecorder",
+    "startRecording",
+    "summarise",
+  ])
+})
+
+test("all settings of a recorder can be written", () => {
+  const access: AccessSettings = { auth: "token", tokenFile: "/etc/kubereel/tokens" }
+  const reading = kubereel.readAllowList(["s3://traces/team-a"])
+  const allowedTargets: ReadonlyArray<AllowedPlace> = reading.tag === "allow-list" ? reading.places : []
+  const exportLimits: ExportLimits = { ...kubereel.defaultExportLimits, bytes: 1e9 }
+  const settings: RecorderSettings = {
+    config: "tracer.yml",
+    kubeconfig: undefined,
+    context: undefined,
+    port: 0,
+    bind: "127.0.0.1",
+    dataDir: undefined,
+    namespaces: [],
+    allowSecrets: false,
+    fsync: "interval",
+    reportEvents: false,
+    version: "1.0.0",
+    access,
+    allowedTargets,
+    exportLimits,
+    policy: kubereel.defaultWatchPolicy,
+  }
+  expect(settings.allowedTargets).toEqual([{ provider: "s3", host: undefined, bucket: "traces", key: "team-a" }])
+})
+
+test("what the functions take, give and fail with has the names that are exported", () => {
+  expectTypeOf<RecorderSettings["access"]>().toEqualTypeOf<AccessSettings | undefined>()
+  expectTypeOf<RecorderSummary["incomplete"]>().toEqualTypeOf<ReadonlyArray<KindStatus>>()
+  expectTypeOf<KindStatus["state"]>().toEqualTypeOf<KindState>()
+  expectTypeOf<RunningRecorder["configuration"]>().toEqualTypeOf<RecorderConfiguration>()
+  expectTypeOf<RecorderConfiguration["kinds"][number]>().toMatchTypeOf<TrackedKind>()
+  expectTypeOf<RecordingOptions["endpoints"]>().toEqualTypeOf<EndpointSource>()
+  expectTypeOf<NonNullable<RecordingOptions["entry"]>>().parameter(0).toEqualTypeOf<WorkerRole>()
+  expectTypeOf<ReturnType<EndpointSource["endpoint"]>>().resolves.toEqualTypeOf<ApiEndpoint>()
+  expectTypeOf<Extract<RecordingNotice, { type: "kind" }>["report"]>().toEqualTypeOf<WatcherReport>()
+  expectTypeOf<Recording["reconfigure"]>().returns.resolves.toEqualTypeOf<Reconfiguration>()
+  expectTypeOf<ReturnType<Recording["closed"]>>().toEqualTypeOf<RecordingClose | undefined>()
+  expectTypeOf<Parameters<Recording["exports"]["start"]>>().toEqualTypeOf<[Omit<ExportJob, "export">, ExportReader]>()
+  expectTypeOf<RunningExport["cancel"]>().toBeFunction()
+  expectTypeOf<ExportRefused["fault"]>().toEqualTypeOf<"request" | "recording" | "busy">()
+  expectTypeOf<StoreUnavailable["message"]>().toBeString()
+  expectTypeOf<CredentialsError["_tag"]>().toMatchTypeOf<string>()
+})
