@@ -5,6 +5,8 @@ import { dirname, join } from "node:path"
 
 /** Folders of packages that only their authors read, and files that only tools read. */
 const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scripts|\.github)$/
+/** The same program once more, for bundlers and browsers: 1,700 of 4,100 files. */
+const otherPlatforms = /\/(?:dist-es|dist\/(?:browser|react-native))$/
 const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
 
 /** What exports to object stores are written with: imported by names that no bundle shows (src/tracer/targets/optional-package.ts). */
@@ -71,7 +73,7 @@ const filesBelow = async (root: string, folder: string, isTop: boolean): Promise
       const path = join(folder, entry.name)
       // Nested packages come by themselves, if somebody needs them.
       if (entry.isDirectory())
-        return entry.name === "node_modules" || (isTop && uselessFolder.test(entry.name))
+        return entry.name === "node_modules" || (isTop && uselessFolder.test(entry.name)) || otherPlatforms.test(path)
           ? []
           : filesBelow(root, path, false)
       return entry.isFile() && !uselessFile.test(entry.name) ? [path] : []

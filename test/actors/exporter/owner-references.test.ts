@@ -1,90 +1,37 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeEach, describe, expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
-import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/exact-json.ts"
 import { REMOVED_FOR_REPLAY } from "../../../src/trace/formats/trace-item.ts"
-import { ObservationsBuilder } from "../../../src/trace/observations.ts"
 import { SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
+import { exportOf, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const replicaSet = "apps/v1.ReplicaSet"
 const pod = "v1.Pod"
-const minute = 60_000_000
-
-const reference = (kind: string, name: string): JsonObject => ({
-  apiVersion: "apps/v1",
-  kind,
-  name,
-  uid: `uid-${name}`,
-})
 
 /** Pods come before their owner: the order in which two watchers happen to deliver. */
 const recorded: ReadonlyArray<readonly [gvk: string, name: string, owners: ReadonlyArray<JsonObject>]> = [
-  [pod, "owned-inside", [reference("ReplicaSet", "inside"), reference("Deployment", "outside")]],
-  [pod, "owned-outside", [reference("Deployment", "outside")]],
+  [pod, "owned-inside", [referenceTo("ReplicaSet", "inside"), referenceTo("Deployment", "outside")]],
+  [pod, "owned-outside", [referenceTo("Deployment", "outside")]],
   [pod, "bare", []],
-  [replicaSet, "inside", [reference("Deployment", "outside")]],
+  [replicaSet, "inside", [referenceTo("Deployment", "outside")]],
 ]
 
 let directory = ""
 
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "kubereel-owners-"))
-  const writer = ArchiveWriter.open(directory)
-  const memory = Buffer.alloc(64 * 1024)
-  recorded.forEach(([gvk, name, owners], index) => {
-    const builder = new ObservationsBuilder(gvk)
-    const metadata = {
+beforeEach(() => {
+  directory = recordingOf(
+    recorded.map(([gvk, name, owners], index) => ({
+      gvk,
       name,
-      namespace: "shop",
-      uid: `uid-${name}`,
-      resourceVersion: String(index + 1),
-      finalizers: ["example.com/held"],
-      ...(owners.length > 0 && { ownerReferences: owners }),
-    }
-    const object = Buffer.from(
-      JSON.stringify({ metadata, spec: { nodeName: "n", index }, status: { phase: "Running" } }),
-    )
-    builder.begin(memory, 0)
-    builder.addObject({
-      number: 1 + index,
-      uid: `uid-${name}`,
-      namespace: "shop",
-      name,
-      ownerReferences: Buffer.from(JSON.stringify(owners)),
-    })
-    if (!builder.append(1, 1 + index, minute + index * 1000, index + 1, index, 0, object, 0, object.length))
-      throw new Error("the frame is too small")
-    writer.append(`watcher/${gvk}`, 1, index + 1, memory.subarray(0, builder.finish()))
-  })
-  writer.commit()
-  writer.close()
+      owners,
+      metadata: { resourceVersion: String(index + 1), finalizers: ["example.com/held"] },
+      rest: { spec: { nodeName: "n", index }, status: { phase: "Running" } },
+    })),
+  )
 })
-afterAll(() => rmSync(directory, { recursive: true }))
 
-const exported = async (more: Partial<ExportJob>): Promise<Buffer> => {
-  const { pieces } = openExport(directory, {
-    export: 1,
-    format: "simkube",
-    cut: recorded.length,
-    fromTime: 0,
-    untilTime: 2 * minute,
-    filters: { excluded_namespaces: [], excluded_labels: [] },
-    skipOwned: [],
-    excludeOwned: false,
-    excludeDaemonSetOwned: false,
-    recordedKinds: [replicaSet, pod],
-    trackedObjects: { [replicaSet]: {}, [pod]: {} },
-    incomplete: {},
-    ...more,
-  })
-  const all: Array<Uint8Array> = []
-  for await (const piece of pieces) all.push(piece)
-  return Buffer.concat(all)
-}
+const exported = (more: Partial<ExportJob>): Promise<Buffer> =>
+  exportOf(directory, [replicaSet, pod], { format: "simkube", ...more })
 
 const objectsOf = (trace: Buffer): ReadonlyMap<string, JsonObject> => {
   const reader = new SimkubeTraceReader()

@@ -1,0 +1,75 @@
+/** Recordings of objects with owners, and exports of them. */
+import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import type { JsonObject } from "../../../src/trace/exact-json.ts"
+import { ObservationsBuilder } from "../../../src/trace/observations.ts"
+import { temporaryDirectory } from "../../trace/archive/sample-frames.ts"
+
+const minute = 60_000_000
+
+export interface OwnedObject {
+  readonly gvk: string
+  /** In the namespace `shop`, with the UID `uid-NAME`. */
+  readonly name: string
+  readonly owners: ReadonlyArray<JsonObject>
+  /** Beside name, namespace, uid and owner references. */
+  readonly metadata?: JsonObject
+  /** Beside metadata. */
+  readonly rest: JsonObject
+}
+
+/** An owner reference to one of them. */
+export const referenceTo = (kind: string, name: string): JsonObject => ({
+  apiVersion: "apps/v1",
+  kind,
+  name,
+  uid: `uid-${name}`,
+})
+
+/** A directory with a recording of the objects, in the order in which they came. */
+export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
+  const directory = temporaryDirectory()
+  const writer = ArchiveWriter.open(directory)
+  const memory = Buffer.alloc(64 * 1024)
+  for (const [index, { gvk, name, owners, metadata, rest }] of objects.entries()) {
+    const builder = new ObservationsBuilder(gvk)
+    const uid = `uid-${name}`
+    const all = { ...metadata, name, namespace: "shop", uid, ...(owners.length > 0 && { ownerReferences: owners }) }
+    const object = Buffer.from(JSON.stringify({ metadata: all, ...rest }))
+    builder.begin(memory, 0)
+    const ownerReferences = Buffer.from(JSON.stringify(owners))
+    builder.addObject({ number: 1 + index, uid, namespace: "shop", name, ownerReferences })
+    if (!builder.append(1, 1 + index, minute + index, index + 1, index, 0, object, 0, object.length))
+      throw new Error("the frame is too small")
+    writer.append(`watcher/${gvk}`, 1, index + 1, memory.subarray(0, builder.finish()))
+  }
+  writer.commit()
+  writer.close()
+  return directory
+}
+
+/** An export of all of it, owned objects included unless something else is asked for. */
+export const exportOf = async (
+  directory: string,
+  kinds: ReadonlyArray<string>,
+  job: Pick<ExportJob, "format"> & Partial<ExportJob>,
+): Promise<Buffer> => {
+  const { pieces } = openExport(directory, {
+    export: 1,
+    cut: Number.MAX_SAFE_INTEGER,
+    fromTime: 0,
+    untilTime: 2 * minute,
+    filters: { excluded_namespaces: [], excluded_labels: [] },
+    skipOwned: [],
+    excludeOwned: false,
+    excludeDaemonSetOwned: false,
+    recordedKinds: kinds,
+    trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
+    incomplete: {},
+    ...job,
+  })
+  const all: Array<Uint8Array> = []
+  for await (const piece of pieces) all.push(piece)
+  return Buffer.concat(all)
+}
