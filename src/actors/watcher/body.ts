@@ -68,11 +68,10 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
               context.report({ type: "event", action, namespace, name, timeMicros })
           : undefined,
       }
-      const { namespaces } = config
-      byNamespace = isWatchedByNamespace(namespaces, loaded.resume)
-      const watch = isWatchedByNamespace(namespaces, loaded.resume)
-        ? watchNamespaces(options, namespaces, loaded)
-        : watchWhole(options, loaded)
+      const namespaces = isWatchedByNamespace(config.namespaces, loaded.resume) ? config.namespaces : undefined
+      byNamespace = namespaces !== undefined
+      const watch =
+        namespaces === undefined ? watchWhole(options, loaded) : watchNamespaces(options, namespaces, loaded)
       running = watch
       outbox.onWritable(() => {
         for (const session of watch.sessions) session.resume()
@@ -80,14 +79,10 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
       watch.start()
     }
 
-    // Released before the client: the session's streams end first, then what they brought is sent.
+    // Released before the client.
     yield* Effect.acquireRelease(
       Effect.sync(() => receiveStoredState(context, storedStateMailbox(context.name), begin)),
-      () =>
-        Effect.sync(() => {
-          for (const session of running?.sessions ?? []) session.stop()
-          running?.recorder.frames.close()
-        }),
+      () => Effect.sync(() => running?.stop()),
     )
 
     return {

@@ -24,6 +24,7 @@ export interface FollowedPods extends KnownPods {
 /** A kind that is not complete between a version and the first list. */
 export interface InterruptedKind {
   readonly gvk: string
+  /** The empty string if each namespace has its own. */
   readonly fromVersion: string
   /** µs since the Unix epoch. */
   readonly fromTime: number
@@ -54,7 +55,9 @@ const interrupted = (
   gvk: string,
   { resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">,
 ): ReadonlyArray<InterruptedKind> =>
-  resumeVersion === "" ? [] : [{ gvk, fromVersion: resumeVersion, fromTime: completeTime }]
+  resumeVersion === ""
+    ? []
+    : [{ gvk, fromVersion: isByNamespace(resumeVersion) ? "" : resumeVersion, fromTime: completeTime }]
 
 /**
  * Pods are listed although the recording knows how to resume: what happened in between is not in it, and gaps say so once all are

@@ -16,8 +16,8 @@ import {
   type PodLife,
 } from "../../trace/observations.ts"
 import type { KindResumePoint } from "../stored-state.ts"
-import { type KindProgress, ProgressOfParts } from "./kind-progress.ts"
-import { isByNamespace } from "./namespace-text.ts"
+import { type FrameProgress, type KindProgress, ProgressOfParts } from "./kind-progress.ts"
+import { WholeProgress } from "./whole-progress.ts"
 
 /** ms that an event may wait for company (architecture §3: a frame is at most 5 ms old). */
 const frameAgeMs = 5
@@ -27,13 +27,6 @@ const progressIntervalMs = 1000
 const frameBytes = 64 * 1024
 /** Bytes of a frame that says only how far the kind is complete. */
 const progressBytes = 4096
-
-/**
- * Keeps room in every frame for its resume version, 20 digits and more. Without it a frame that events had filled to the brim
- * could not carry one: a watcher killed right after it resumed before the frame and recorded all of its events again
- * (the kill tests met that in one run of ten).
- */
-const versionRoom = "0".repeat(64)
 
 /** As frames count them. */
 const bytesPerCharacter = 3
@@ -49,20 +42,15 @@ export class FrameWriter {
   readonly #outlet: FrameOutlet
   readonly #clock: Clock
   readonly #builder: ObservationsBuilder
-  /** Only of a kind that is watched in parts: then nobody calls {@link reach}. */
-  readonly #parts: ProgressOfParts | undefined
-  readonly #room: string
-  /** Bytes for that in any frame, besides what is asked for; a version alone is small enough to be in it. */
+  /** Of a kind that is watched in parts nobody calls {@link reach}, and this is not what frames say. */
+  readonly #whole: WholeProgress
+  readonly #progress: FrameProgress
+  /** Bytes kept for it in any frame, besides what is asked for; a version alone is small enough to be in that. */
   readonly #partsBytes: number
   #epoch: number
   #isOpen = false
   #flushTimer: Timer | undefined
   #progressTimer: Timer | undefined
-  /** Everything delivered up to here is in a frame; `undefined` while nothing is complete, as during a list. */
-  #reached: ResourceVersion | string | undefined
-  /** The version and time of the last frame that said so. */
-  #completeVersion: string
-  #completeTime: number
   /** Time of the present network read, µs; 0 between reads. */
   #readTime = 0
   #lastTime: number
@@ -80,13 +68,10 @@ export class FrameWriter {
     this.#outlet = outlet
     this.#clock = clock
     this.#builder = new ObservationsBuilder(gvk, { tracksPods })
-    this.#parts = parts && new ProgressOfParts(parts, resume)
-    this.#room = this.#parts?.room ?? versionRoom
-    this.#partsBytes = parts === undefined ? 0 : this.#room.length * bytesPerCharacter
+    this.#whole = new WholeProgress(resume)
+    this.#progress = parts === undefined ? this.#whole : new ProgressOfParts(parts, resume)
+    this.#partsBytes = parts === undefined ? 0 : this.#progress.room.length * bytesPerCharacter
     this.#epoch = resume.epoch
-    // What namespaces were complete up to is no version of a kind that is watched as a whole from now on.
-    this.#completeVersion = isByNamespace(resume.resumeVersion) ? "" : resume.resumeVersion
-    this.#completeTime = resume.completeTime
     this.#lastTime = resume.lastTime
   }
 
@@ -105,12 +90,12 @@ export class FrameWriter {
 
   /** The version up to which the kind is complete in what was sent; the empty string before the first list. */
   get completeVersion(): string {
-    return this.#completeVersion
+    return this.#whole.completeVersion
   }
 
   /** µs since the Unix epoch at which that was said; 0 before. */
   get completeTime(): number {
-    return this.#completeTime
+    return this.#whole.completeTime
   }
 
   /** Adds an event with the time of the present network read; its object is `bytes[start, end)`. */
@@ -154,8 +139,7 @@ export class FrameWriter {
   /** A list begins: from here on nothing is complete, and the store knows it before it knows anything of the list. */
   listBegins(reason: string): void {
     this.flush()
-    this.#reached = undefined
-    if (this.#completeTime === 0) this.#completeTime = this.#nowOrLast()
+    this.#whole.listBegins(this.#nowOrLast())
     this.#open(frameBytes)
     if (!this.#builder.listReason(reason)) throw this.#noRoom("the beginning of a list")
     this.flush()
@@ -180,14 +164,17 @@ export class FrameWriter {
     if (this.#builder.addPodLife(life, following)) return
     this.flush()
     this.#open(
-      Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + versionRoom.length * bytesPerCharacter),
+      Math.max(
+        frameBytes,
+        this.#builder.sizeForPodLife(life) + following + this.#whole.room.length * bytesPerCharacter,
+      ),
     )
     if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
   }
 
   /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */
   reach(version: ResourceVersion | string | undefined): void {
-    this.#reached = version
+    this.#whole.reach(version)
   }
 
   /** A list is complete up to `version`. */
@@ -199,7 +186,7 @@ export class FrameWriter {
   beginEpoch(): void {
     this.flush()
     this.#epoch++
-    this.#reached = undefined
+    this.#whole.reach(undefined)
   }
 
   /** One reading of the clock per network read; never behind an earlier one. µs since the Unix epoch. */
@@ -213,7 +200,7 @@ export class FrameWriter {
   readDone(): void {
     this.#readTime = 0
     if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.flush())
-    else if (this.#reached !== undefined || this.#parts !== undefined) {
+    else if (this.#progress.mayHaveNews) {
       this.#progressTimer ??= this.#clock.after(progressIntervalMs, () => this.progress())
     }
   }
@@ -223,7 +210,7 @@ export class FrameWriter {
     this.#progressTimer?.cancel()
     this.#progressTimer = undefined
     if (this.#isOpen) return
-    const news = this.#parts === undefined ? this.#versionNews() : this.#parts.news(this.#nowOrLast())
+    const news = this.#progress.news(this.#nowOrLast())
     if (news === undefined) return
     this.#open(progressBytes + bytesPerCharacter * news.length)
     this.flush()
@@ -234,7 +221,7 @@ export class FrameWriter {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
     if (!this.#isOpen) return this.progress()
-    const isSaid = this.#sayHowFar()
+    const isSaid = this.#progress.sayIn(this.#builder, this.#nowOrLast())
     this.#outlet.commit(this.#builder.finish())
     this.#isOpen = false
     // Only an opaque version longer than the room kept for it: then it follows by itself.
@@ -254,30 +241,11 @@ export class FrameWriter {
   #open(minimumBytes: number): void {
     if (this.#isOpen) return
     this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#partsBytes), this.#epoch)
-    this.#builder.completeThrough(this.#room)
+    this.#builder.completeThrough(this.#progress.room)
     this.#isOpen = true
-  }
-
-  #versionNews(): string | undefined {
-    const version = this.#reached === undefined ? this.#completeVersion : String(this.#reached)
-    return version === this.#completeVersion ? undefined : version
   }
 
   #nowOrLast(): number {
     return Math.max(this.#clock.wallMicros(), this.#lastTime)
-  }
-
-  /** False if there was no room for it. While nothing is complete there is nothing to say. */
-  #sayHowFar(): boolean {
-    if (this.#parts !== undefined) return this.#parts.sayIn(this.#builder, this.#nowOrLast())
-    if (this.#reached === undefined) return this.#builder.completeThrough("")
-    const version = String(this.#reached)
-    if (!this.#builder.completeThrough(version)) {
-      this.#builder.completeThrough("")
-      return false
-    }
-    this.#completeVersion = version
-    this.#completeTime = this.#nowOrLast()
-    return true
   }
 }

@@ -5,6 +5,18 @@
 import type { ObservationsBuilder } from "../../trace/observations.ts"
 import type { KindResumePoint } from "../stored-state.ts"
 
+/** How far what is recorded is complete, as frames say it. */
+export interface FrameProgress {
+  /** As long as the longest text, to be kept free in each frame. */
+  readonly room: string
+  /** Whether {@link FrameProgress.news} is worth asking for. */
+  readonly mayHaveNews: boolean
+  /** `undefined` if there is nothing new to be said. */
+  news(nowMicros: number): string | undefined
+  /** Puts it into the frame, in place of what was kept free for it. False if there is no room. */
+  sayIn(builder: Pick<ObservationsBuilder, "completeThrough" | "listReason">, nowMicros: number): boolean
+}
+
 export interface Said {
   readonly text: string
   /** All parts are complete. */
@@ -22,9 +34,9 @@ export interface KindProgress {
 const fieldRoom = 4
 
 /** Says it when there is news. */
-export class ProgressOfParts {
-  /** As long as the longest text, to be kept free in each frame. */
+export class ProgressOfParts implements FrameProgress {
   readonly room: string
+  readonly mayHaveNews = true
   readonly #parts: KindProgress
   /** What the store knows, or will know from the frames before. */
   #said: string
@@ -38,13 +50,11 @@ export class ProgressOfParts {
     this.#said = listReason === "" ? resumeVersion : listReason
   }
 
-  /** `undefined` if there is nothing new to be said. */
   news(nowMicros: number): string | undefined {
     const { text } = this.#parts.say(nowMicros)
     return text === this.#said ? undefined : text
   }
 
-  /** Puts it into the frame, in place of what was kept free for it. False if there is no room. */
   sayIn(builder: Pick<ObservationsBuilder, "completeThrough" | "listReason">, nowMicros: number): boolean {
     const { text, isComplete } = this.#parts.say(nowMicros)
     builder.completeThrough("")

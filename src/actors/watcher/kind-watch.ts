@@ -41,6 +41,8 @@ export interface KindWatch {
   readonly sessions: ReadonlyArray<WatchSession>
   readonly recorder: ObjectRecorder
   start(): void
+  /** Ends the sessions, then sends what they brought. Not to be started again. */
+  stop(): void
 }
 
 /** One session, one sink. */
@@ -61,7 +63,15 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
     sink,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
   })
-  return { sessions: [session], recorder, start: () => session.start() }
+  return {
+    sessions: [session],
+    recorder,
+    start: () => session.start(),
+    stop: () => {
+      session.stop()
+      recorder.frames.close()
+    },
+  }
 }
 
 export interface WholeKind {

@@ -25,6 +25,7 @@ export class NamespaceStanding implements Standing {
   readonly namespace: string
   /** Whether the server is sending its changes at the moment; asked whenever a frame leaves. */
   isWatched: () => boolean = () => false
+  #isListed = false
   #version: string
   #time: number
   #owes: OwedReason | ""
@@ -60,8 +61,11 @@ export class NamespaceStanding implements Standing {
   }
 
   listBegins(reason: OwedReason): void {
+    // What was delivered may not be in a frame yet, and is in the one that says this.
+    this.state(this.#parts.wallMicros())
     this.#owes = reason
     this.#reached = undefined
+    this.#isListed = false
     if (this.#time === 0) this.#time = this.#parts.wallMicros()
     this.#parts.changed()
   }
@@ -69,6 +73,14 @@ export class NamespaceStanding implements Standing {
   listEnds(version: string): void {
     this.#owes = ""
     this.#reached = version
+    this.#isListed = true
+  }
+
+  /** Whether a list has ended since this was asked. */
+  takeListed(): boolean {
+    const isListed = this.#isListed
+    this.#isListed = false
+    return isListed
   }
 
   /** What was complete is of a history that is over. The time stays: the gap between both begins then. */

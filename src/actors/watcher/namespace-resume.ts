@@ -32,6 +32,8 @@ export const resumeByNamespace = (
   objects: ReadonlyArray<Pick<StoredObject, "namespace">>,
 ): ReadonlyArray<NamespaceResume> => {
   const populated = new Set(objects.map(({ namespace }) => namespace))
+  // A kind without namespaces is watched as if it were in the first of them.
+  const isPopulated = (namespace: string): boolean => populated.has(namespace) || populated.has("")
   const before = statesBefore(resume)
   const isOther = resume.selection !== "" && withoutNamespaces(resume.selection) !== withoutNamespaces(selection)
   return namespaces.map((namespace) => {
@@ -45,7 +47,7 @@ export const resumeByNamespace = (
     if (isNew) return due(selectionChanged(resume.selection, selection))
     if (owes !== "" && owes !== "first") return due({ reason: owes, detail: interruptedList("the list that followed") })
     if (version === "") {
-      if (populated.has(namespace)) return due({ reason: "stopped", detail: interruptedList("the first list") })
+      if (isPopulated(namespace)) return due({ reason: "stopped", detail: interruptedList("the first list") })
       return { state: { namespace, version, time, owes: "first" }, owed: undefined }
     }
     if (isOther) return due(selectionChanged(resume.selection, selection))

@@ -12,6 +12,7 @@ import { WatchSession } from "../../kube/watch/session.ts"
 import { followedPods, InterruptedLives, interruption, livesContinue } from "./followed-pods.ts"
 import { type KindWatch, type KindWatchOptions, kindRecorder, sessionOptions } from "./kind-watch.ts"
 import { ListUnderWay } from "./list-under-way.ts"
+import { LiveWatch } from "./live-watch.ts"
 import type { LoadedState } from "./loaded-state.ts"
 import { NamespaceProgress, type NamespaceStanding } from "./namespace-progress.ts"
 import { type NamespaceResume, resumeByNamespace } from "./namespace-resume.ts"
@@ -19,7 +20,7 @@ import { NamespaceStates } from "./namespace-states.ts"
 import type { ObjectRecorder } from "./object-recorder.ts"
 import type { OwedList } from "./owed-list.ts"
 import { RecordingSink } from "./recording-sink.ts"
-import { selectionOf } from "./selection.ts"
+import { selectedBeside, selectionOf } from "./selection.ts"
 
 /** One namespace and who watches it. */
 interface Part {
@@ -28,12 +29,12 @@ interface Part {
   readonly session: WatchSession
 }
 
-/** `namespaces`: without repetition, in an order that later lives keep. */
+/** `namespaces`: without repetition. In order, so that the one that watches a kind without namespaces is the same in every life. */
 export const watchNamespaces = (
   options: KindWatchOptions,
   namespaces: ReadonlyArray<string>,
   loaded: LoadedState,
-): KindWatch => new NamespaceWatch(options, namespaces, loaded)
+): KindWatch => new NamespaceWatch(options, namespaces.toSorted(), loaded)
 
 class NamespaceWatch implements KindWatch {
   readonly recorder: ObjectRecorder
@@ -47,6 +48,8 @@ class NamespaceWatch implements KindWatch {
   /** Sessions that were started: the first, then all or no others. */
   #started = 0
   #isLocated = false
+  /** False once it is known that the kind has no namespaces: then nothing is told of the one whose session watches it. */
+  #isNamespaced = true
   #clusterUid: string | undefined
 
   constructor(options: KindWatchOptions, namespaces: ReadonlyArray<string>, loaded: LoadedState) {
@@ -85,6 +88,14 @@ class NamespaceWatch implements KindWatch {
     this.#startUpTo(1)
   }
 
+  stop(): void {
+    const { frames } = this.recorder
+    // While it is known which namespaces are watched.
+    frames.flush()
+    for (const session of this.sessions) session.stop()
+    frames.close()
+  }
+
   #startUpTo(count: number): void {
     const parts = this.#parts.slice(this.#started, count)
     this.#started = Math.max(this.#started, count)
@@ -94,7 +105,7 @@ class NamespaceWatch implements KindWatch {
   }
 
   #part(standing: NamespaceStanding, owed: OwedList | undefined): Part {
-    const { client, gvk, listener } = this.#options
+    const { client, gvk, clock, listener } = this.#options
     const { namespace } = standing
     const sink: RecordingSink = new RecordingSink({
       recorder: this.recorder,
@@ -103,8 +114,12 @@ class NamespaceWatch implements KindWatch {
       interrupted: this.#interrupted,
       namespace,
       listener: {
-        stateChanged: (state, detail) => this.#stateChanged(standing, state, detail),
-        alarm: (detail) => listener.alarm(`in namespace ${namespace}: ${detail}`),
+        stateChanged: (state, detail) => {
+          const afterList = standing.takeListed()
+          if (state === "watching") live.answered(afterList)
+          this.#stateChanged(standing, state, detail)
+        },
+        alarm: (detail) => listener.alarm(this.#isNamespaced ? `in namespace ${namespace}: ${detail}` : detail),
         unauthorized: () => listener.unauthorized(),
         clusterIdentified: (uid) => {
           this.#clusterUid = uid
@@ -119,23 +134,19 @@ class NamespaceWatch implements KindWatch {
       sink,
       resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,
     })
-    let wasWatched = false
-    standing.isWatched = () => {
-      const { phase } = session
-      // What was complete when the watch was told to end is complete.
-      if (phase.tag !== "stopped") wasWatched = phase.tag === "watching" && phase.answered
-      return wasWatched
-    }
+    const live = new LiveWatch(session, clock)
+    standing.isWatched = () => live.isLive
     return { standing, sink, session }
   }
 
   /** The first session has found the kind. */
   #located(isNamespaced: boolean): void {
-    if (this.#isLocated) return
+    if (this.#isLocated || this.#parts[0]?.session.phase.tag === "stopped") return
     this.#isLocated = true
     if (isNamespaced) return this.#startUpTo(this.#parts.length)
     const [first] = this.#parts
     if (first === undefined) return
+    this.#isNamespaced = false
     first.sink.unconfine()
     this.#progress.only(first.standing)
     this.#interrupted.oneStream()
@@ -145,21 +156,27 @@ class NamespaceWatch implements KindWatch {
   #confine(namespaces: ReadonlyArray<string>, selection: string): void {
     const { frames, statistics } = this.recorder
     const { resume } = this.#loaded
-    const left = this.recorder.confine(new Set(namespaces))
-    if (left.size > 0) {
+    const kept = new Set(namespaces)
+    const before = selectedBeside(resume.selection, kept)
+    // Also where nothing is: until now it was known that there was nothing.
+    const left = new Set([...this.recorder.beside(kept), ...before.named])
+    if (left.size > 0 || before.unnamed) {
+      // Said first: a deletion must not be in the recording without the doubt about it.
       statistics.gaps++
       const fromTime = resume.completeTime
+      const what = before.unnamed ? "all other namespaces" : namesOf(left)
       frames.gap({
         fromVersion: "",
         toVersion: "",
         fromTime,
         toTime: Math.max(frames.now(), fromTime),
         reason: "stopped",
-        detail: `not recorded any more, and taken for gone: what is in ${namesOf(left)}`,
+        detail: `not recorded any more, and taken for gone: what is in ${what}`,
       })
+      this.recorder.confine(kept)
     }
     if (selection !== resume.selection) frames.selection(selection)
-    else if (left.size === 0) return
+    else if (left.size === 0 && !before.unnamed) return
     frames.flush()
     frames.readDone()
   }
@@ -172,10 +189,14 @@ class NamespaceWatch implements KindWatch {
   }
 
   #stateChanged(standing: NamespaceStanding, state: KindState, detail: string): void {
-    // It may be the last one that was missing: then the kind is complete, and the store is to know it.
-    if (state === "watching") this.recorder.frames.flush()
+    const { frames } = this.recorder
+    if (state === "watching") {
+      // It may be the last one that was missing: then the kind is complete, and the store is to know it, now or when that is certain.
+      frames.flush()
+      frames.readDone()
+    }
     this.#states.set(standing.namespace, state, detail)
-    const combined = this.#states.combined()
+    const combined = this.#isNamespaced ? this.#states.combined() : { state, detail }
     if (combined.state === this.#said.state && combined.detail === this.#said.detail) return
     Object.assign(this.#said, combined)
     this.#options.listener.stateChanged(combined.state, combined.detail)

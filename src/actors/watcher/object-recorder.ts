@@ -148,18 +148,19 @@ export class ObjectRecorder {
     this.#pods?.listCompleted(list.pods, namespace)
   }
 
+  /** The namespaces other than these in which there is something, by the recording. */
+  beside(namespaces: ReadonlySet<string>): ReadonlySet<string> {
+    const others = [...this.#index.outside(namespaces), ...(this.#pods?.outside(namespaces) ?? [])]
+    return new Set(others.map(({ namespace }) => namespace))
+  }
+
   /**
    * Only what is in these namespaces is recorded from here on: what there is in others is gone, as far as the recording can tell.
-   * Answers the namespaces in which there was something. Kinds without namespaces are left alone.
+   * Kinds without namespaces are left alone.
    */
-  confine(namespaces: ReadonlySet<string>): ReadonlySet<string> {
-    const left = new Set<string>()
-    for (const object of [...this.#index.outside(namespaces)]) {
-      left.add(object.namespace)
-      this.#vanish(object, object.version)
-    }
+  confine(namespaces: ReadonlySet<string>): void {
+    for (const object of [...this.#index.outside(namespaces)]) this.#vanish(object, object.version)
     this.#pods?.confine(namespaces)
-    return left
   }
 
   /** An object that is adopted or released is named again with its new owners, whether or not `detect` counts the change. */

@@ -9,23 +9,18 @@
  * of others, at export.
  */
 import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
-import { isJsonObject, type JsonValue, MalformedJsonError, parseExactJson } from "../../trace/exact-json.ts"
 import type { PodIdentity } from "../../trace/observations.ts"
 import {
   endedLifetime,
   nextLifetime,
-  type ObservedLifetime,
-  observeLifetime,
   type PodLifetime,
   type PodOddity,
   type PodProblem,
 } from "../../trace/pod-lifecycle.ts"
-import { findPodStatus, readPodSpec, readPodStatus } from "../../trace/pod-text.ts"
-import { NestingTooDeepError } from "../../trace/simkube-hash.ts"
-import { stablePodSpecHash } from "../../trace/stable-pod-spec.ts"
 import type { StoredPod } from "../stored-state.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
+import { PodObject } from "./pod-object.ts"
 import { UidTable } from "./uid-table.ts"
 
 /** Counters since the tracker was made. */
@@ -114,6 +109,11 @@ export class PodTracker {
     this.#end((pod) => pod.list < list && (namespace === undefined || pod.namespace === namespace))
   }
 
+  /** Pods of other namespaces than these. */
+  outside(namespaces: ReadonlySet<string>): ReadonlyArray<{ readonly namespace: string }> {
+    return [...this.#pods.values()].filter(({ namespace }) => !namespaces.has(namespace))
+  }
+
   /** Pods of other namespaces than these are not followed any more. */
   confine(namespaces: ReadonlySet<string>): void {
     this.#end((pod) => !namespaces.has(pod.namespace))
@@ -191,79 +191,6 @@ export class PodTracker {
       `the lifecycle of pod ${namespace}/${name} cannot be followed: ${reason}; ` +
         "other pods like it are counted and not told of",
     )
-  }
-}
-
-/** One Pod object, read only as far as it is asked for. */
-class PodObject {
-  readonly #bytes: Buffer
-  readonly #start: number
-  readonly #end: number
-  /** Where the status begins, −1 if the object must be read as a whole. */
-  #status: number
-  #isParsed = false
-  #parsed: JsonValue | undefined
-  #spec: JsonValue | undefined
-
-  constructor(bytes: Buffer, start: number, end: number) {
-    this.#bytes = bytes
-    this.#start = start
-    this.#end = end
-    this.#status = findPodStatus(bytes, start, end)
-  }
-
-  get byteLength(): number {
-    return this.#end - this.#start
-  }
-
-  /** `containers`: how many main containers the pod has, if that is known already. */
-  lifetime(containers: number | undefined): ObservedLifetime | PodProblem {
-    const found = this.#status < 0 ? undefined : readPodStatus(this.#bytes, this.#status, this.#end)
-    if (found === undefined) {
-      this.#status = -1
-      if (!isJsonObject(this.#whole())) return "the object cannot be read"
-    }
-    return observeLifetime(found ?? this.#member("status"), () => containers ?? this.mainContainers())
-  }
-
-  /** `undefined` if it cannot be had. */
-  specHash(): bigint | undefined {
-    const spec = this.#podSpec()
-    if (spec === undefined && this.#whole() === undefined) return undefined
-    try {
-      return stablePodSpecHash(spec)
-    } catch (error) {
-      if (error instanceof NestingTooDeepError) return undefined
-      throw error
-    }
-  }
-
-  /** `undefined` if that is no list. */
-  mainContainers(): number | undefined {
-    const spec = this.#podSpec()
-    const containers = isJsonObject(spec) ? spec.containers : undefined
-    return Array.isArray(containers) ? containers.length : undefined
-  }
-
-  #podSpec(): JsonValue | undefined {
-    if (this.#status >= 0) this.#spec ??= readPodSpec(this.#bytes, this.#start, this.#status)
-    return this.#spec ?? this.#member("spec")
-  }
-
-  #member(name: "spec" | "status"): JsonValue | undefined {
-    const whole = this.#whole()
-    return isJsonObject(whole) && Object.hasOwn(whole, name) ? whole[name] : undefined
-  }
-
-  #whole(): JsonValue | undefined {
-    if (this.#isParsed) return this.#parsed
-    this.#isParsed = true
-    try {
-      this.#parsed = parseExactJson(this.#bytes.subarray(this.#start, this.#end))
-    } catch (error) {
-      if (!(error instanceof MalformedJsonError)) throw error
-    }
-    return this.#parsed
   }
 }
 

@@ -28,8 +28,22 @@ export const withoutNamespaces = (selection: string): string => {
   return end < 0 ? "" : selection.slice(end)
 }
 
+/** The namespaces that it names; `undefined`: all, or it was never said. */
+const namespacesIn = (selection: string): ReadonlyArray<string> | undefined =>
+  /^namespaces ([^;]*)/.exec(selection)?.[1]?.split(",")
+
 /** Whether objects of a namespace are part of it. One that was never said is taken for whatever is asked for. */
-export const isSelected = (selection: string, namespace: string): boolean => {
-  const [, list] = /^namespaces ([^;]*)/.exec(selection) ?? []
-  return list === undefined || list.split(",").includes(namespace)
+export const isSelected = (selection: string, namespace: string): boolean =>
+  namespacesIn(selection)?.includes(namespace) ?? true
+
+/** What of it is in none of these namespaces: their names, or `unnamed` where all there are were part of it. */
+export const selectedBeside = (
+  selection: string,
+  namespaces: ReadonlySet<string>,
+): { readonly named: ReadonlyArray<string>; readonly unnamed: boolean } => {
+  const before = namespacesIn(selection)
+  return {
+    named: before?.filter((namespace) => !namespaces.has(namespace)) ?? [],
+    unnamed: before === undefined && selection !== "",
+  }
 }

@@ -46,6 +46,8 @@ export class KindTable {
   readonly #byGvk = new Map<string, Mutable<KindEntry>>()
   readonly #byId = new Map<number, KindEntry>()
   readonly #changed = new Set<Mutable<KindEntry>>()
+  /** Kinds whose epoch began when no other cluster was known of. */
+  readonly #awaitsCluster = new Set<KindEntry>()
   /** Kinds whose first list has become complete since the last commit, and when. */
   readonly #firstComplete = new Map<string, number>()
   #nextId = 1
@@ -111,10 +113,26 @@ export class KindTable {
     }
     if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
-    kind.clusterUid = clusterUid
+    this.#learnCluster(kind, clusterUid, isNewEpoch, frame.epoch === kind.epoch)
     if (frame.tracksPods && frame.gvk !== podLivesKind) {
       this.#advanceLives(kind, isNewEpoch, frame.completeThrough !== "" && frame.epoch === kind.epoch)
     }
+  }
+
+  /**
+   * A kind's cluster is the one of its epoch. Of another cluster the recording hears once, from whichever kind notices first: frames of
+   * others may still be of the old one, and with the new UID in their rows they would go on there after a crash as if nothing
+   * had happened. An epoch's own frame may come before that news; then its next one takes it.
+   */
+  #learnCluster(kind: Mutable<KindEntry>, clusterUid: string, isNewEpoch: boolean, isOfEpoch: boolean): void {
+    if (kind.clusterUid === clusterUid) {
+      if (isNewEpoch) this.#awaitsCluster.add(kind)
+      return
+    }
+    const isAwaited = isOfEpoch && this.#awaitsCluster.has(kind)
+    if (kind.clusterUid !== "" && !isNewEpoch && !isAwaited) return
+    this.#awaitsCluster.delete(kind)
+    kind.clusterUid = clusterUid
   }
 
   /**

@@ -1,6 +1,7 @@
 /** From where each namespace goes on, whatever was recorded before. */
 import { describe, expect, test } from "vitest"
 import type { KindResumePoint } from "../../../src/actors/stored-state.ts"
+import { followedPods } from "../../../src/actors/watcher/followed-pods.ts"
 import { isWatchedByNamespace, resumeByNamespace } from "../../../src/actors/watcher/namespace-resume.ts"
 import { owedList } from "../../../src/actors/watcher/owed-list.ts"
 import { selectionOf } from "../../../src/actors/watcher/selection.ts"
@@ -133,4 +134,14 @@ describe("a kind is watched namespace by namespace", () => {
     expect(owedList(listing, all)).toEqual({ reason: "stopped", detail })
     expect(owedList({ ...listing, nextObjectNumber: 1 }, all)).toBeUndefined()
   })
+})
+
+test("lives of pods that were not followed for a while are missing from no one version, where each namespace has its own", () => {
+  const kind = { ...recorded, resumeVersion: "namespaces:shop=812,stock=790" }
+  const lives = { resumeVersion: "namespaces:shop=700,stock=700", epoch: 0, completeTime: 60 }
+  const { interrupted } = followedPods("v1.Pod", kind, { lives, nextPodNumber: 1, pods: [] })
+  expect(interrupted.map(({ fromVersion, fromTime }) => [fromVersion, fromTime])).toEqual([
+    ["", 80],
+    ["", 60],
+  ])
 })

@@ -7,161 +7,18 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { type KindWatch, type KindWatchOptions, watchWhole } from "../../../src/actors/watcher/kind-watch.ts"
-import type { LoadedState } from "../../../src/actors/watcher/loaded-state.ts"
-import { isWatchedByNamespace } from "../../../src/actors/watcher/namespace-resume.ts"
 import { parseNamespaces } from "../../../src/actors/watcher/namespace-text.ts"
-import { watchNamespaces } from "../../../src/actors/watcher/namespace-watch.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
 import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn } from "../../runtime/until.ts"
-import { PlayedCluster, PlayedServer } from "./played-cluster.ts"
-
-const kind = "v1.ConfigMap"
-const both = ["shop", "stock"]
+import { type PlayedChange, PlayedCluster } from "./played-cluster.ts"
+import { both, kind, Life } from "./played-life.ts"
 
 let directory: string
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "kubereel-namespaces-"))
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
-
-/** One life of a watcher, from what is recorded; it ends when `end` is called, and of its last frames some may be lost. */
-class Life {
-  readonly server: PlayedServer
-  readonly clock: ManualClock
-  readonly watch: KindWatch
-  readonly states: string[] = []
-  readonly #archive: ArchiveWriter
-  readonly #incarnation: number
-  #frames: Buffer[] = []
-  #number = 0
-  #reserved = Buffer.alloc(0)
-
-  private constructor(cluster: PlayedCluster, clock: ManualClock, namespaces: ReadonlyArray<string> | undefined) {
-    this.server = new PlayedServer(cluster)
-    this.clock = clock
-    this.#archive = ArchiveWriter.open(directory)
-    this.#incarnation = this.#archive.nextIncarnation("watcher")
-    const loaded = loadedFrom(this.#archive)
-    const options = this.#options(namespaces)
-    this.watch = isWatchedByNamespace(namespaces, loaded.resume)
-      ? watchNamespaces(options, namespaces, loaded)
-      : watchWhole(options, loaded)
-  }
-
-  static async begin(
-    cluster: PlayedCluster,
-    clock: ManualClock,
-    namespaces: ReadonlyArray<string> | undefined = both,
-  ): Promise<Life> {
-    const life = new Life(cluster, clock, namespaces)
-    life.watch.start()
-    await life.settle()
-    return life
-  }
-
-  /** What was asked is answered; back-offs pass. */
-  async settle(): Promise<void> {
-    for (let turns = 0; turns < 4; turns++) {
-      await turn()
-      const waits = this.watch.sessions.some(({ phase }) => phase.tag === "backing-off")
-      if (waits) this.clock.advance(60_000)
-    }
-    await turn()
-  }
-
-  /** Until everything is watched and nothing is left to be told. */
-  async serveAll(): Promise<void> {
-    for (let rounds = 0; rounds < 20; rounds++) {
-      await this.settle()
-      const served = both.reduce((sum, namespace) => sum + this.server.serve(namespace, 1000), 0)
-      const isWatched = this.watch.sessions.every(({ phase }) => phase.tag === "watching")
-      if (isWatched && served === 0) break
-    }
-    for (const namespace of both) this.server.bookmark(namespace)
-    this.commit()
-  }
-
-  /** The store commits what was sent, or only so much of it. */
-  commit(most = Number.POSITIVE_INFINITY): void {
-    if (most === Number.POSITIVE_INFINITY) this.watch.recorder.frames.flush()
-    const frames = this.#frames.splice(0)
-    for (const frame of frames.slice(0, most)) this.#archive.append("watcher", this.#incarnation, ++this.#number, frame)
-    this.#archive.commit()
-    // What was lost can only be lost with the life that sent it.
-    this.#frames = frames.slice(most === Number.POSITIVE_INFINITY ? frames.length : most)
-  }
-
-  /** Killed: of what was not committed so many frames arrived. */
-  end(arrived = Number.POSITIVE_INFINITY): void {
-    this.commit(arrived)
-    for (const session of this.watch.sessions) session.stop()
-    this.#frames = []
-    this.#archive.close()
-  }
-
-  get state() {
-    return this.#archive.kindState(kind)
-  }
-
-  #options(namespaces: ReadonlyArray<string> | undefined): KindWatchOptions {
-    return {
-      config: {
-        gvk: kind,
-        tracksPods: false,
-        detect: "all",
-        ignore: [],
-        keepManagedFields: true,
-        skipOwned: false,
-        labelSelector: undefined,
-        fieldSelector: undefined,
-        namespaces,
-        policy: { ...defaultWatchPolicy, relistLimit: 1000 },
-        reportEvents: false,
-        windowBytes: 0,
-        bufferBytes: 0,
-      },
-      gvk: { group: "", version: "v1", kind: "ConfigMap" },
-      client: this.server,
-      outlet: {
-        isWritable: true,
-        reserve: (minimumBytes) => {
-          this.#reserved = Buffer.alloc(Math.max(minimumBytes, 4096))
-          return this.#reserved
-        },
-        commit: (length) => this.#frames.push(this.#reserved.subarray(0, length)),
-      },
-      clock: this.clock,
-      random: () => 0.5,
-      listener: {
-        stateChanged: (state, detail) => void this.states.push(`${state}: ${detail}`),
-        alarm: () => undefined,
-        unauthorized: () => undefined,
-        clusterIdentified: (uid) => this.#archive.metadata.set("clusterUid", uid),
-      },
-      recorded: undefined,
-    }
-  }
-}
-
-const loadedFrom = (archive: ArchiveWriter): LoadedState => {
-  const { completeThrough, completeThroughTime, lastEventTime, ...rest } = archive.kindState(kind)
-  const clusterUid = rest.clusterUid === "" ? (archive.metadata.get("clusterUid") ?? "") : rest.clusterUid
-  return {
-    resume: {
-      ...rest,
-      clusterUid,
-      resumeVersion: completeThrough,
-      completeTime: completeThroughTime,
-      lastTime: lastEventTime,
-    },
-    objects: [...archive.liveObjects(kind)].flat(),
-    pods: { nextPodNumber: 1, pods: [], lives: { resumeVersion: "", epoch: 0, completeTime: 0 } },
-  }
-}
 
 const recorded = () => {
   const reader = ArchiveReader.open(directory)
@@ -187,7 +44,7 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
-    const first = await Life.begin(cluster, clock)
+    const first = await Life.begin({ directory, cluster, clock })
     await first.serveAll()
     cluster.delete("shop", "a")
     first.server.expire("shop")
@@ -206,7 +63,7 @@ describe("a life that ends in the middle of a list of one namespace", () => {
       { namespace: "shop", version: "104", owes: "expired" },
       { namespace: "stock", version: "106", owes: "" },
     ])
-    const second = await Life.begin(cluster, clock)
+    const second = await Life.begin({ directory, cluster, clock })
     await second.serveAll()
     second.end()
     expect(second.server.listed).toEqual(["shop"])
@@ -218,11 +75,11 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
-    const first = await Life.begin(cluster, clock)
+    const first = await Life.begin({ directory, cluster, clock })
     first.server.serve("shop", 1)
     first.end()
     expect(stateNow()).toMatchObject({ completeThrough: "" })
-    const second = await Life.begin(cluster, clock)
+    const second = await Life.begin({ directory, cluster, clock })
     await second.serveAll()
     second.end()
     expect(gapsIn()).toEqual(["shop stopped ..104"])
@@ -243,7 +100,7 @@ test("while a namespace is not watched the kind is complete until it was last, h
   const cluster = new PlayedCluster()
   const clock = new ManualClock()
   for (const namespace of both) cluster.put(namespace, "a")
-  const life = await Life.begin(cluster, clock)
+  const life = await Life.begin({ directory, cluster, clock })
   await life.serveAll()
   const { completeThroughTime } = life.state
   life.server.hangUp("shop")
@@ -265,13 +122,13 @@ describe("a cluster that is restored from a backup", () => {
     const clock = new ManualClock()
     cluster.put("stock", "old")
     for (let index = 0; index < 20; index++) cluster.put("shop", `n-${index}`)
-    const first = await Life.begin(cluster, clock)
+    const first = await Life.begin({ directory, cluster, clock })
     for (const namespace of both) first.server.serve(namespace, 1000)
     first.end()
     const backup = new PlayedCluster(cluster.uid, 100)
     backup.put("stock", "old")
     for (let index = 0; index < 10; index++) backup.put("shop", `n-${index}`)
-    const second = await Life.begin(backup, clock)
+    const second = await Life.begin({ directory, cluster: backup, clock })
     await second.serveAll()
     expect(second.state).toMatchObject({ epoch: 1, listReason: "" })
     second.end()
@@ -313,6 +170,8 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
       "commit",
       "die",
       "wait",
+      "press",
+      "relieve",
     ],
   ),
   fc.nat(1),
@@ -325,7 +184,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
       rmSync(directory, { recursive: true, force: true })
       const cluster = new PlayedCluster()
       const clock = new ManualClock()
-      let life = await Life.begin(cluster, clock)
+      let life = await Life.begin({ directory, cluster, clock })
       if (isEstablished) await life.serveAll()
       for (const [what, which, amount] of happenings) {
         const namespace = both[which] as string
@@ -354,9 +213,15 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
           case "wait":
             clock.advance(amount * 300)
             break
+          case "press":
+            life.isWritable = false
+            break
+          case "relieve":
+            life.isWritable = true
+            break
           default:
             life.end(amount)
-            life = await Life.begin(cluster, clock)
+            life = await Life.begin({ directory, cluster, clock })
         }
         await life.settle()
       }
@@ -382,6 +247,125 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
           own.some((gap) => Number(gap.fromVersion) < version && version <= Number(gap.toVersion))
         expect(missing.filter((change) => !isCovered(change))).toEqual([])
       }
+    }),
+    { numRuns: 60 },
+  )
+}, 60_000)
+
+const namespaceSets: ReadonlyArray<ReadonlyArray<string> | undefined> = [
+  both,
+  ["shop"],
+  undefined,
+  ["depot", "shop"],
+  ["stock", "shop", "depot"],
+]
+
+const upheaval: fc.Arbitrary<Happening> = fc.tuple(
+  fc.constantFrom(
+    ...[
+      "put",
+      "put",
+      "put",
+      "delete",
+      "serve",
+      "serve",
+      "bookmark",
+      "expire",
+      "hang up",
+      "commit",
+      "wait",
+      "press",
+      "relieve",
+    ],
+    ...["die", "ask for others", "back up", "restore"],
+  ),
+  fc.nat(2),
+  fc.nat(5),
+)
+
+test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(upheaval, { maxLength: 60 }), async (happenings) => {
+      rmSync(directory, { recursive: true, force: true })
+      const clock = new ManualClock()
+      let cluster = new PlayedCluster()
+      let backup = cluster.copy("backup 0")
+      let namespaces = namespaceSets[0]
+      let life = await Life.begin({ directory, cluster, clock, namespaces })
+      await life.serveAll()
+      const made: Array<{ readonly change: PlayedChange; readonly time: number }> = []
+      const note = (namespace: string): void => {
+        const change = cluster.changes.at(-1)
+        const isAsked = namespaces?.includes(namespace) ?? true
+        if (change !== undefined && isAsked) made.push({ change, time: clock.wallMicros() })
+      }
+      for (const [index, [what, which, amount]] of happenings.entries()) {
+        const namespace = ["shop", "stock", "depot"][which] as string
+        const asked = namespaces === undefined ? undefined : namespace
+        switch (what) {
+          case "put":
+            cluster.put(namespace, `n-${amount}`)
+            note(namespace)
+            break
+          case "delete":
+            if (!cluster.objects.has(`${namespace}/n-${amount}`)) break
+            cluster.delete(namespace, `n-${amount}`)
+            note(namespace)
+            break
+          case "serve":
+            life.server.serve(asked, amount)
+            break
+          case "bookmark":
+            life.server.bookmark(asked)
+            break
+          case "expire":
+            life.server.expire(asked)
+            break
+          case "hang up":
+            life.server.hangUp(asked)
+            break
+          case "commit":
+            life.commit()
+            break
+          case "wait":
+            clock.advance(amount * 300)
+            break
+          case "press":
+            life.isWritable = false
+            break
+          case "relieve":
+            life.isWritable = true
+            break
+          case "back up":
+            backup = cluster.copy(`backup ${index}`)
+            break
+          case "restore":
+            cluster = backup.copy(`restored ${index}`)
+            life.server.become(cluster)
+            break
+          case "die":
+            life.end(amount)
+            life = await Life.begin({ directory, cluster, clock, namespaces })
+            break
+          default:
+            life.end(amount)
+            namespaces = namespaceSets[amount % namespaceSets.length]
+            life = await Life.begin({ directory, cluster, clock, namespaces })
+        }
+        await life.settle()
+      }
+      await life.serveAll()
+      expect(life.state.listReason).toBe("")
+      life.end()
+      const objects = [...cluster.objects.values()].filter(({ namespace }) => namespaces?.includes(namespace) ?? true)
+      expect([...aliveAtEnd()].sort()).toEqual(objects.map(({ uid, version }) => [uid, String(version)]).sort())
+      // What is missing happened in the time of a gap.
+      const { events, gaps } = recorded()
+      const told = new Set(events.map(({ uid, resourceVersion }) => `${uid}@${resourceVersion}`))
+      const missing = made.filter(({ change: { uid, version } }) => !told.has(`${uid}@${version}`))
+      const isCovered = ({ time }: { readonly time: number }): boolean =>
+        gaps.some(({ fromTime, toTime }) => fromTime <= time && time <= toTime)
+      expect(missing.filter((each) => !isCovered(each))).toEqual([])
     }),
     { numRuns: 60 },
   )

@@ -17,14 +17,17 @@ export interface PlayedChange extends PlayedObject {
 
 export class PlayedCluster {
   readonly uid: string
+  /** Whether what there is has namespaces; otherwise they are the empty string. */
+  readonly isNamespaced: boolean
   /** Of the whole cluster, as etcd counts. */
   version: number
   readonly objects = new Map<string, PlayedObject>()
   readonly changes: PlayedChange[] = []
 
-  constructor(uid = "first", version = 100) {
+  constructor(uid = "first", version = 100, isNamespaced = true) {
     this.uid = uid
     this.version = version
+    this.isNamespaced = isNamespaced
   }
 
   put(namespace: string, name: string): void {
@@ -44,23 +47,36 @@ export class PlayedCluster {
     this.changes.push({ ...before, version: ++this.version, type: "DELETED" })
   }
 
-  in(namespace: string): ReadonlyArray<PlayedObject> {
-    return [...this.objects.values()].filter((object) => object.namespace === namespace)
+  /** What a backup of this moment would bring back, as another cluster. */
+  copy(uid: string): PlayedCluster {
+    const copy = new PlayedCluster(uid, this.version, this.isNamespaced)
+    for (const [key, object] of this.objects) copy.objects.set(key, object)
+    copy.changes.push(...this.changes)
+    return copy
+  }
+
+  /** `undefined`: everywhere. */
+  in(namespace: string | undefined): ReadonlyArray<PlayedObject> {
+    return [...this.objects.values()].filter((object) => namespace === undefined || object.namespace === namespace)
   }
 }
 
 /** One watch, as far as it was served. */
 class Stream implements HttpStream {
-  readonly namespace: string
+  /** `undefined`: of the whole cluster. */
+  readonly namespace: string | undefined
   readonly handler: ResponseHandler
   bytesReceived = 0
   isOpen = true
+  /** Nobody reads: nothing is said, and an end is told of afterwards. */
+  isPaused = false
+  #isCut = false
   #lines: string[] | undefined
   #begin: number
   #isAnswered = false
   readonly #cluster: PlayedCluster
 
-  constructor(cluster: PlayedCluster, namespace: string, query: URLSearchParams, handler: ResponseHandler) {
+  constructor(cluster: PlayedCluster, namespace: string | undefined, query: URLSearchParams, handler: ResponseHandler) {
     this.namespace = namespace
     this.handler = handler
     this.#cluster = cluster
@@ -72,22 +88,38 @@ class Stream implements HttpStream {
   }
 
   pause(): void {
-    throw new Error("there is always room")
+    this.isPaused = true
   }
 
   resume(): void {
-    throw new Error("nothing was paused")
+    this.isPaused = false
+    if (this.#isCut) this.cut()
+  }
+
+  /** The server hangs up. */
+  cut(): void {
+    this.#isCut = true
+    if (this.isPaused || !this.isOpen) return
+    this.isOpen = false
+    this.handler.end({ tag: "truncated" })
   }
 
   abort(): void {
     this.isOpen = false
   }
 
+  /** 200, before anything is said. */
+  answer(): void {
+    if (!this.#isAnswered) this.handler.head(200, new Map())
+    this.#isAnswered = true
+  }
+
   /** At most so many lines, each a network read of its own; answers how many there were. */
   serve(most: number): number {
     let served = 0
-    this.#answer()
-    for (; served < most && this.isOpen; served++) {
+    if (this.isPaused || this.#isCut) return served
+    this.answer()
+    for (; served < most && this.isOpen && !this.isPaused; served++) {
       const next = this.#next()
       if (next === undefined) break
       this.say(next)
@@ -96,23 +128,19 @@ class Stream implements HttpStream {
   }
 
   say(text: string): void {
-    this.#answer()
+    this.answer()
     const bytes = Buffer.from(text)
     this.bytesReceived += bytes.length
     this.handler.data(bytes, 0, bytes.length)
     if (this.isOpen) this.handler.readDone?.()
   }
 
-  #answer(): void {
-    if (!this.#isAnswered) this.handler.head(200, new Map())
-    this.#isAnswered = true
-  }
-
   #next(): string | undefined {
     const listed = this.#lines?.shift()
     if (listed !== undefined) return listed
     const change = this.#cluster.changes.find(
-      ({ namespace, version }) => namespace === this.namespace && version > this.#begin,
+      ({ namespace, version }) =>
+        (namespace === this.namespace || this.namespace === undefined) && version > this.#begin,
     )
     if (change === undefined) return undefined
     this.#begin = change.version
@@ -130,17 +158,17 @@ const objectOf = ({ namespace, name, uid, version }: PlayedObject): unknown => (
 
 const lineOf = (type: string, object: PlayedObject): string => line(type, objectOf(object))
 
-const resources = {
+const resources = (namespaced: boolean) => ({
   kind: "APIResourceList",
-  resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["list", "watch"] }],
-}
+  resources: [{ name: "configmaps", kind: "ConfigMap", namespaced, verbs: ["list", "watch"] }],
+})
 
 /** What a watcher takes for its client. */
 export class PlayedServer {
-  readonly cluster: PlayedCluster
+  cluster: PlayedCluster
   #streams: Stream[] = []
   /** Namespaces of which watches that began with all objects were asked for. */
-  readonly listed: string[] = []
+  readonly listed: Array<string | undefined> = []
 
   constructor(cluster: PlayedCluster) {
     this.cluster = cluster
@@ -149,7 +177,7 @@ export class PlayedServer {
   get(path: string, _headers: unknown, handler: ResponseHandler): HttpStream {
     const url = new URL(path, "http://server")
     const [, namespace] = /\/namespaces\/([^/]+)\/configmaps$/.exec(url.pathname) ?? []
-    if (namespace !== undefined && url.searchParams.has("watch")) {
+    if (url.searchParams.has("watch")) {
       if (url.searchParams.has("sendInitialEvents")) this.listed.push(namespace)
       const stream = new Stream(this.cluster, namespace, url.searchParams, handler)
       this.#streams.push(stream)
@@ -167,41 +195,55 @@ export class PlayedServer {
 
   /** To everything that is no watch, at once: discovery, which cluster it is, lists in pages. */
   #answer(path: string, namespace: string | undefined): unknown {
-    if (path === "/api/v1") return resources
+    if (path === "/api/v1") return resources(this.cluster.isNamespaced)
     const { uid, version } = this.cluster
-    const items = namespace === undefined ? [] : this.cluster.in(namespace).map(objectOf)
+    const items = this.cluster.in(namespace).map(objectOf)
     return { kind: "ConfigMapList", metadata: { uid, resourceVersion: String(version) }, items }
   }
 
   /** Hands at most so many lines to the open watches of a namespace; answers how many there were. */
-  serve(namespace: string, most: number): number {
+  serve(namespace: string | undefined, most: number): number {
     return this.#open(namespace).reduce((sum, stream) => sum + stream.serve(most), 0)
   }
 
+  /** 200 to what was asked of a namespace, and nothing else. */
+  answer(namespace: string | undefined): void {
+    for (const stream of this.#open(namespace)) stream.answer()
+  }
+
   /** 410 in the stream. */
-  expire(namespace: string): void {
+  expire(namespace: string | undefined): void {
     for (const stream of this.#open(namespace)) {
-      stream.say(line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old" }))
+      if (!stream.isPaused)
+        stream.say(line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old" }))
     }
   }
 
-  hangUp(namespace: string): void {
-    for (const stream of this.#open(namespace)) {
-      stream.isOpen = false
-      stream.handler.end({ tag: "truncated" })
-    }
+  hangUp(namespace: string | undefined): void {
+    for (const stream of this.#open(namespace)) stream.cut()
+  }
+
+  /** Another cluster answers from now on; what was open is cut. */
+  become(cluster: PlayedCluster): void {
+    this.cluster = cluster
+    for (const namespace of this.watched) this.hangUp(namespace)
+  }
+
+  /** The namespaces of what is open. */
+  get watched(): ReadonlyArray<string | undefined> {
+    return [...new Set(this.#streams.filter(({ isOpen }) => isOpen).map(({ namespace }) => namespace))]
   }
 
   /** Only where everything was served that there is. */
-  bookmark(namespace: string): void {
+  bookmark(namespace: string | undefined): void {
     const object = { metadata: { resourceVersion: String(this.cluster.version) } }
     for (const stream of this.#open(namespace)) {
       stream.serve(Number.POSITIVE_INFINITY)
-      if (stream.isOpen) stream.say(line("BOOKMARK", object))
+      if (stream.isOpen && !stream.isPaused) stream.say(line("BOOKMARK", object))
     }
   }
 
-  #open(namespace: string): ReadonlyArray<Stream> {
+  #open(namespace: string | undefined): ReadonlyArray<Stream> {
     this.#streams = this.#streams.filter(({ isOpen }) => isOpen)
     return this.#streams.filter((stream) => stream.namespace === namespace)
   }

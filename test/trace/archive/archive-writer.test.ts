@@ -17,6 +17,7 @@ import { MalformedFrameError } from "../../../src/trace/observations.ts"
 import { asIfCrashed, encodeFrame, gapAt, plain, type SampleFrame, START, temporaryDirectory } from "./sample-frames.ts"
 
 const POD = "v1.Pod"
+const CONFIG_MAPS = "v1.ConfigMap"
 const NODE = "v1.Node"
 
 /** A frame with one applied event per object number; numbers above `known` are introduced. */
@@ -235,6 +236,27 @@ describe("the state of a kind", () => {
       listReason: "",
       selection: "",
     })
+  })
+
+  test("is of another cluster only from the epoch on that began there, whoever has noticed first", () => {
+    const directory = temporaryDirectory()
+    const writer = ArchiveWriter.open(directory)
+    const clusterOf = (gvk: string): string => writer.kindState(gvk).clusterUid
+    writer.metadata.set("clusterUid", "old")
+    writer.append("watcher/Pod", 1, 1, applied(POD, [1], 0, { completeThrough: "10" }))
+    writer.append("watcher/ConfigMap", 1, 1, applied(CONFIG_MAPS, [1], 0, { completeThrough: "11" }))
+    writer.commit()
+    // The first frame of an epoch may come before its UID, and other kinds go on in the old cluster for a while.
+    writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 1 }))
+    writer.metadata.set("clusterUid", "new")
+    writer.append("watcher/Pod", 1, 3, encodeFrame({ gvk: POD, epoch: 1, completeThrough: "5" }))
+    writer.append("watcher/ConfigMap", 1, 2, encodeFrame({ gvk: CONFIG_MAPS, completeThrough: "12" }))
+    writer.commit()
+    expect([clusterOf(POD), clusterOf(CONFIG_MAPS)]).toEqual(["new", "old"])
+    writer.append("watcher/ConfigMap", 1, 3, encodeFrame({ gvk: CONFIG_MAPS, epoch: 1, completeThrough: "6" }))
+    writer.commit()
+    expect(clusterOf(CONFIG_MAPS)).toBe("new")
+    writer.close()
   })
 
   test("forgets its resume version with a new epoch until that epoch has one", () => {
