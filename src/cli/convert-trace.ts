@@ -178,8 +178,10 @@ const transfer = async (
 }
 
 const ownedFilter = (survey: TraceSurvey, { inputName, to }: ConvertOptions): ItemFilter => {
-  if (!survey.hasUids) {
-    const detail = "its objects have no UIDs, so nobody can tell what they own (--owned exclude)"
+  if (!survey.hasOwnerUids) {
+    const detail =
+      "its owner references have no UIDs, so nobody can tell what its objects own (--owned exclude). " +
+      "Have a recorder leave that out: reel export --owned exclude"
     throw new NotConvertible({ path: inputName, detail })
   }
   return withoutOwned(survey, (gvk) => to !== "simkube" || DEFAULT_TEMPLATE_PATHS.has(gvk))

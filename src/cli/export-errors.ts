@@ -85,7 +85,7 @@ export class ExportCut extends Schema.TaggedError<ExportCut>()("ExportCut", {
   reason: Schema.String,
 }) {
   override get message(): string {
-    return `the export from ${this.server} is not whole after ${this.bytes} bytes: ${this.reason}. Nothing was kept; try again`
+    return `the export from ${this.server} is not whole after ${this.bytes} bytes: ${this.reason}. No file was kept; try again`
   }
 }
 
@@ -110,14 +110,14 @@ export class OutputFailed extends Schema.TaggedError<OutputFailed>()("OutputFail
 const outputAdvice = (code: string): string => {
   switch (code) {
     case "ENOSPC":
-      return "the disk is full. Make room, or write elsewhere with --output"
+      return "the disk is full. Make room, or write elsewhere"
     case "EDQUOT":
-      return "your disk quota is used up. Make room, or write elsewhere with --output"
+      return "your disk quota is used up. Make room, or write elsewhere"
     case "EACCES":
     case "EPERM":
-      return "you may not write there. Write elsewhere with --output"
+      return "you may not write there. Write elsewhere"
     case "EROFS":
-      return "the file system is read-only. Write elsewhere with --output"
+      return "the file system is read-only. Write elsewhere"
     case "ENOENT":
     case "ENOTDIR":
       return "its directory does not exist. Create it first"
@@ -133,7 +133,7 @@ const outputAdvice = (code: string): string => {
 /** The user stopped it. Exit code 130. */
 export class ExportInterrupted extends Schema.TaggedError<ExportInterrupted>()("ExportInterrupted", {}) {
   override get message(): string {
-    return "interrupted; nothing was kept"
+    return "interrupted; no file was kept"
   }
 }
 

@@ -35,16 +35,14 @@ export const readForecast = (answer: unknown): Forecast | undefined => {
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether the export would come, and with everything. */
-export const verdictOf = ({
-  refusals,
-  kinds,
-  incomplete,
-  unknownOwners,
-}: Forecast): "whole" | "incomplete" | "refused" => {
+/** Whether the export would come, and with everything. `isYoung`: what `incomplete` names is missing from nothing that was asked for. */
+export const verdictOf = (
+  { refusals, kinds, incomplete, unknownOwners }: Forecast,
+  isYoung: boolean,
+): "whole" | "incomplete" | "refused" => {
   if (refusals.length > 0) return "refused"
   const gaps = kinds.reduce((sum, kind) => sum + kind.gaps.length, 0)
-  return gaps + incomplete.length + unknownOwners.count === 0 ? "whole" : "incomplete"
+  return gaps + (isYoung ? 0 : incomplete.length) + unknownOwners.count === 0 ? "whole" : "incomplete"
 }
 
 /** The forecast in lines, without line breaks at their ends. */

@@ -1,5 +1,6 @@
 /** What `reel export` says when it is done: what was written, and what is missing from it. */
 
+import { visible } from "../tracer/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
@@ -29,7 +30,7 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   const { incomplete, gaps, unknownOwners, leftOut } = written
-  const isYoung = incomplete !== undefined && query.isStartDefault && isBeforeRecording(incomplete)
+  const isYoung = incomplete !== undefined && isYounger(query, incomplete)
   if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
   else if (incomplete !== undefined)
     say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
@@ -48,6 +49,10 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
+/** Whether it lacks only what nobody has asked for: the usual window of a recording that is younger than that. */
+const isYounger = (query: ExportQuery, incomplete: string): boolean =>
+  query.isStartDefault && isBeforeRecording(incomplete)
+
 /** Whether kinds lack only what came before their recording, which the recorder's readiness does not tell of. */
 const isBeforeRecording = (incomplete: string): boolean =>
   incomplete.split(", ").every((kind) => /=(?:recorded-|unrecorded$)/.test(kind))
@@ -64,6 +69,11 @@ export const reportForecast = (answer: unknown, query: ExportQuery, { standardOu
   const forecast = readForecast(answer)
   if (forecast === undefined)
     throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the answer is not what a recorder says" })
-  for (const line of renderForecast(forecast)) standardOutput.write(`${line}\n`)
-  return verdictCodes[verdictOf(forecast)]
+  const incomplete = forecast.incomplete.join(", ")
+  const isYoung = incomplete !== "" && isYounger(query, incomplete)
+  const lines = [...renderForecast(forecast)]
+  if (isYoung) lines.push("the recording is younger than the window")
+  else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
+  for (const line of lines) standardOutput.write(`${line}\n`)
+  return verdictCodes[verdictOf(forecast, isYoung)]
 }

@@ -108,7 +108,7 @@ export const runSnapshot = async (
     await sink?.discard()
     progress.close()
     if (abort.signal.aborted) {
-      say("interrupted; nothing was kept")
+      say("interrupted; no file was kept")
       return exitCodes.interrupted
     }
     if (!isExpected(cause)) throw cause

@@ -13,7 +13,7 @@ const Patterns = Schema.optionalKey(Schema.Array(Schema.String))
 const Selectors = Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, LabelSelector])))
 
 /**
- * `filters` of an export request. Unknown fields are ignored, as SimKube ignores them. Names are patterns (`*`, `?`); lists that are absent or
+ * `filters` of an export request. Unknown fields are the reader's to refuse. Names are patterns (`*`, `?`); lists that are absent or
  * empty ask for nothing. What is excluded stays excluded, whatever includes it.
  */
 export const ExportFilters = Schema.Struct({

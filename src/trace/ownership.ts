@@ -55,6 +55,7 @@ export interface OwnedObject {
 export class Ownership {
   readonly #options: OwnershipOptions
   #circles: OwnerCircles<OwnerReference> | undefined
+  #loops: OwnerCircles<OwnerReference> | undefined
   readonly #unknown = new Map<string, Ancestor>()
 
   constructor(options: OwnershipOptions) {
@@ -98,6 +99,16 @@ export class Ownership {
     // After its owners: if it stands above one of them it is known by now.
     const own = object === undefined ? undefined : all.known(objectKey(object.gvk, object.uid))
     return circles.some((circle) => circle.isBelowMember || (circle.holdsMember && circle !== own))
+  }
+
+  /** Whether each of the two is above the other. Takes time in proportion to the owners above them once, then none. */
+  ownEachOther(one: OwnerReference, other: OwnerReference): boolean {
+    this.#loops ??= new OwnerCircles<OwnerReference>({
+      keyOf: ownerKey,
+      above: (owner) => this.#referencesOf(owner),
+      isMember: () => false,
+    })
+    return this.#loops.of(one) === this.#loops.of(other)
   }
 
   #referencesOf(reference: OwnerReference): ReadonlyArray<OwnerReference> {

@@ -32,7 +32,10 @@ import type { Spool } from "./spool.ts"
 /** What a trace is made from. */
 export interface SimkubeTraceOptions {
   readonly trackedObjects: TrackedObjects
-  /** Start of the window, Unix seconds: the time of the head event, from which SimKube counts. */
+  /**
+   * Start of the window, Unix seconds: the time of the head event, from which SimKube counts. A window from 0 on begins with its
+   * first change instead: SimKube's driver sleeps from one event to the next, and would begin 56 years late.
+   */
   readonly startSeconds: number
   /**
    * End of the window, Unix seconds: if given, an empty event stands there. Default: none, as SimKube's own exports have
@@ -75,6 +78,8 @@ export class SimkubeTraceWriter {
   /** The object being encoded: nothing reaches an event before it is whole. */
   readonly #object = new MessagePackWriter()
   #isHeadOpen = true
+  /** Until the head event has begun. */
+  #startSeconds: number | undefined
   #seconds: number
 
   constructor(options: SimkubeTraceOptions) {
@@ -86,8 +91,9 @@ export class SimkubeTraceWriter {
     this.#endMarkerSeconds = options.endMarkerSeconds
     this.#isOwnerInTrace = options.isOwnerInTrace
     this.#seconds = options.startSeconds
+    this.#startSeconds = options.startSeconds
     this.#events = new SimkubeEvents(options.spool)
-    this.#events.begin(options.startSeconds)
+    if (options.startSeconds > 0) this.#beginHead(options.startSeconds)
   }
 
   /**
@@ -127,6 +133,7 @@ export class SimkubeTraceWriter {
   /** {@link addSnapshot} of an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
   addEncodedSnapshot(name: SimkubeObjectName, object: EncodedSimkubeObject): void {
     this.#expectHead()
+    this.#beginHead(this.#startSeconds)
     this.#events.apply(object.bytes)
     this.#remember(name, object.hash)
   }
@@ -166,10 +173,17 @@ export class SimkubeTraceWriter {
    * @throws SpoolError
    */
   *finish(lifecycles: Iterable<OwnedLifecycles> = []): Generator<Uint8Array> {
+    this.#beginHead(this.#endMarkerSeconds ?? this.#startSeconds)
     if (this.#endMarkerSeconds !== undefined) this.#events.begin(Math.max(this.#seconds, this.#endMarkerSeconds))
     this.#events.end()
     const config = encodeMessagePack(new Map([["trackedObjects", this.#config.entries]]))
     yield* writeSimkubeFile(config, this.#events, this.#index, this.#written(lifecycles))
+  }
+
+  #beginHead(seconds: number | undefined): void {
+    if (this.#startSeconds === undefined || seconds === undefined) return
+    this.#startSeconds = undefined
+    this.#events.begin(seconds)
   }
 
   #expectHead(): void {
@@ -179,6 +193,7 @@ export class SimkubeTraceWriter {
   /** Makes the event that the next change belongs to the open one. */
   #enter(time: number, isApplied: boolean): void {
     this.#seconds = Math.max(this.#seconds, Math.floor(time / 1_000_000))
+    this.#beginHead(this.#seconds)
     const startsEvent =
       this.#isHeadOpen || this.#events.seconds !== this.#seconds || (isApplied && this.#events.holdsDeletions)
     if (startsEvent) this.#events.begin(this.#seconds)

@@ -26,9 +26,13 @@ export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
   code: Schema.String,
 }) {
   override get message(): string {
-    return `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
+    const said = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
+    return fullDisk.has(this.code) ? `${said}. The disk is full: make room there` : said
   }
 }
+
+/** No space, or none for this user. */
+const fullDisk: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
 
 const PIECE_BYTES = 64 * 1024
 

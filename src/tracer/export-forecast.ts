@@ -5,6 +5,7 @@
  * which takes as long as the export itself. The answer says which of them the request has.
  */
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import type { Settled } from "../actors/owner-resolver/definition.ts"
 import { countWindow, type WindowCounts } from "../trace/archive/window-counts.ts"
 import { compileFilters } from "../trace/filters.ts"
@@ -29,7 +30,7 @@ import {
   needsOwners,
   trackedObjects,
 } from "./order-export.ts"
-import { incompleteKinds } from "./window-coverage.ts"
+import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would hold of a kind. */
 export interface KindForecast extends KindCoverage {
@@ -70,8 +71,10 @@ export const forecastExport = (
     const settled = needsOwners(request, configuration)
       ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
-    const statuses = recording.statuses.all().filter(({ gvk }) => wanted(gvk))
-    const incomplete = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const tracked = recording.statuses.all()
+    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
     const counts = yield* countRequested(directory, request, {
@@ -100,6 +103,12 @@ export const forecastExport = (
     }
   })
 
+/**
+ * One count at a time in this thread, which also answers probes: each takes turns of some ms, and forty at once take forty of them before
+ * a probe has its own. Measured with 40 clients and a recording of 6,000 events: `/healthz` after 2.3 s at worst, and so after 0.4 s.
+ */
+const counting = Semaphore.makeUnsafe(1)
+
 const countRequested = (
   directory: string,
   request: ExportRequest,
@@ -116,7 +125,7 @@ const countRequested = (
       )
     },
     catch: unreadable,
-  })
+  }).pipe(counting.withPermit)
 
 const countedBefore = (
   request: ExportRequest,

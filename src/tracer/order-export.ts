@@ -19,7 +19,13 @@ import {
 import type { ExportReader, RunningExport } from "./export-service.ts"
 import type { KindStatus } from "./kind-status.ts"
 import type { Recording } from "./recording.ts"
-import { aheadOfNow, type IncompleteKind, incompleteKinds } from "./window-coverage.ts"
+import {
+  aheadOfNow,
+  describeIncomplete,
+  type IncompleteKind,
+  incompleteKinds,
+  untrackedKinds,
+} from "./window-coverage.ts"
 
 /** An export under way, with what its headers say. */
 export interface StartedExport extends RunningExport {
@@ -58,10 +64,12 @@ export const orderExport = (
     const { format, compression } = request
     // Read once: header and trace must say the same, and states change while owners are waited for.
     const wanted = wantsKind(request)
-    const statuses = recording.statuses.all().filter(({ gvk }) => wanted(gvk))
+    const tracked = recording.statuses.all()
+    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
     const listing = yield* firstLists(recording, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const incomplete = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     yield* refuseIncomplete(request, incomplete, 0, nowMicros)
     const job = {
       format,
@@ -174,10 +182,6 @@ const aborted = (signal: AbortSignal): Effect.Effect<void> =>
     signal.addEventListener("abort", done, { once: true })
     return Effect.sync(() => signal.removeEventListener("abort", done))
   })
-
-/** For a header: `v1.Pod=forbidden, …`; `undefined` when nothing is missing. */
-const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined =>
-  kinds.length === 0 ? undefined : kinds.map(({ gvk, state }) => `${gvk}=${state}`).join(", ")
 
 /** Characters of a header: clients take 8 KB of all headers together, some of them. */
 const longestHeader = 2000

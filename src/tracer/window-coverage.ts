@@ -22,8 +22,8 @@ export interface RequestedWindow {
 export interface IncompleteKind {
   readonly gvk: string
   /**
-   * What the header and the trace say: the state of a kind that is not being watched; `unrecorded`, if nothing of the window is
-   * held; else `recorded-START/END`, RFC 3339: what of it is.
+   * What the header and the trace say: the state of a kind that is not being watched; `untracked` for a name that is no kind of this
+   * recorder; `unrecorded`, if nothing of the window is held; else `recorded-START/END`, RFC 3339: what of it is.
    */
   readonly state: string
   /** One sentence for people, without the kind's name. */
@@ -66,6 +66,36 @@ export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: 
 const instant = (milliseconds: number): string =>
   // Bounds that no date can have were clamped from what a request had.
   Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : `${milliseconds} ms`
+
+/**
+ * Kinds that were asked for by their names and are not recorded: a misspelt one must not look like one without objects. A pattern asks
+ * for whatever there is.
+ */
+export const untrackedKinds = (
+  wanted: ReadonlyArray<string> = [],
+  tracked: ReadonlyArray<Pick<KindStatus, "gvk">>,
+): ReadonlyArray<IncompleteKind> => {
+  const known = new Set(tracked.map(({ gvk }) => gvk))
+  const names = new Set(wanted.filter((name) => !known.has(name) && !/[*?]/.test(name)))
+  return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
+}
+
+/** Characters of a header: clients take 8 KB of all headers together, some of them; a kind takes some 70. */
+const longestHeader = 4000
+
+/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
+export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
+  const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
+  for (let length = 0, index = 0; index < text.length; index++) {
+    length += (text[index] as string).length + 2
+    if (length <= longestHeader) continue
+    const left = kinds.slice(index)
+    const isYoung = left.every(({ state }) => state === "unrecorded" || state.startsWith("recorded-"))
+    text.splice(index, left.length, `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`)
+  }
+  // Names are what the request says; a header must hold no other characters.
+  return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
+}
 
 /** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
 export const incompleteKinds = (

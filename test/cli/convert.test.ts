@@ -156,9 +156,20 @@ describe("reel convert", () => {
       expect(await convert([path("a.sktrace"), path("b.yaml"), "--owned", "exclude"])).toEqual({
         code: exitCodes.failed,
         output: "",
-        error: `reel convert: ${path("a.sktrace")}: its objects have no UIDs, so nobody can tell what they own (--owned exclude). Nothing was written\n`,
+        error: `reel convert: ${path("a.sktrace")}: its owner references have no UIDs, so nobody can tell what its objects own (--owned exclude). Have a recorder leave that out: reel export --owned exclude. Nothing was written\n`,
       })
       expect(existsSync(path("b.yaml"))).toBe(false)
+    })
+
+    test("that was made fit for replay has UIDs, but not in references, so it cannot leave out what is owned", async () => {
+      const header = (lines[0] as string).replace(/}$/, ',"sanitised":{"for":"replay","removed":[]}}')
+      const replayed = [header, ...lines.slice(1)].join("\n").replace(',"uid":"d"}]', "}]")
+      writeFileSync(path("a.ndjson"), `${replayed}\n`)
+      expect(await convert([path("a.ndjson"), path("b.ndjson"), "--owned", "exclude"])).toMatchObject({
+        code: exitCodes.failed,
+        error: expect.stringMatching(/its owner references have no UIDs.*reel export --owned exclude/),
+      })
+      expect((await convert([path("a.ndjson"), path("b.ndjson")])).code).toBe(exitCodes.ok)
     })
 
     test("is told of if it is gone the second time, and leaves nothing", async () => {
@@ -274,7 +285,7 @@ describe("reel convert", () => {
     const { code, error } = await convert(["-", path("b.ndjson"), "--from", "ndjson"], { openInput }, terminal)
     expect({ code, error }).toEqual({
       code: exitCodes.interrupted,
-      error: "reel convert: interrupted; nothing was kept\n",
+      error: "reel convert: interrupted; no file was kept\n",
     })
     expect(readdirSync(folder)).toEqual([])
     expect(terminal.listeners()).toBe(0)

@@ -469,7 +469,7 @@ describe("what stands in the way is named, and nothing is written", () => {
       })
       const words = ["--in-cluster", service, "--kubeconfig", await kubeconfig(serverOf(api)), "-o", join(folder, "a")]
       expect(await exportCommand({ now: () => now }).run(words, terminal)).toBe(exitCodes.interrupted)
-      expect(terminal.standardError.text()).toBe("reel export: interrupted; nothing was kept\n")
+      expect(terminal.standardError.text()).toBe("reel export: interrupted; no file was kept\n")
     }
   })
 })

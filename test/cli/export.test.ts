@@ -244,12 +244,12 @@ describe("an export", () => {
       unknownOwners: { count: 0, first: [] },
       refusals: [] as string[],
     }
-    const asked = async (answer: object) => {
+    const asked = async (answer: object, window = ["--start", "-1m"]) => {
       const { url, requests } = await recorder((response) => {
         response.setHeader("Content-Type", "application/json")
         response.end(JSON.stringify(answer))
       })
-      const { code, output } = await run(["-s", url, "--dry-run", "--start", "-1m"])
+      const { code, output } = await run(["-s", url, "--dry-run", ...window])
       expect(requests[0]?.body).toMatchObject({ dry_run: true, export_path: "file:///export" })
       return [code, output]
     }
@@ -270,6 +270,20 @@ describe("an export", () => {
     expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
       exitCodes.failed,
       expect.stringContaining("it would be refused: v1.Pod: being listed\n"),
+    ])
+    const young = { ...forecast, incomplete: ["v1.Pod=recorded-2026-11-21T09:59:30.000Z/2026-11-21T10:00:00.000Z"] }
+    expect(await asked(young)).toEqual([
+      exitCodes.incomplete,
+      expect.stringContaining(`\nit would be incomplete: ${young.incomplete[0]}\n`),
+    ])
+    // As of the export: of the usual window nobody has asked for what is older than the recording.
+    expect(await asked(young, [])).toEqual([
+      exitCodes.ok,
+      expect.stringContaining("\nthe recording is younger than the window\n"),
+    ])
+    expect(await asked({ ...young, incomplete: [...young.incomplete, "v1.Secret=forbidden"] }, [])).toEqual([
+      exitCodes.incomplete,
+      expect.stringContaining(", v1.Secret=forbidden\n"),
     ])
     const { url } = await recorder((response) => response.end("a trace of a recorder that knows no better"))
     expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not know --dry-run")
@@ -448,7 +462,7 @@ describe("an export that fails leaves no file", () => {
     })
     expect(code).toBe(exitCodes.failed)
     expect(error).toBe(
-      "reel export: the export from URL is not whole after 100 bytes: the recorder closed the connection; its log says why. Nothing was kept; try again\n",
+      "reel export: the export from URL is not whole after 100 bytes: the recorder closed the connection; its log says why. No file was kept; try again\n",
     )
   })
 
@@ -522,7 +536,7 @@ describe("an export that fails leaves no file", () => {
       expect(await run(["-s", url, "-o", join(folder, "a")], terminal)).toEqual({
         code: exitCodes.interrupted,
         output: "",
-        error: "reel export: interrupted; nothing was kept\n",
+        error: "reel export: interrupted; no file was kept\n",
       })
       expect(await readdir(folder)).toEqual([])
     }
@@ -588,7 +602,7 @@ describe("an export that cannot begin", () => {
     expect(await run(["-s", url, "-o", "/dev/full"])).toEqual({
       code: exitCodes.failed,
       output: "",
-      error: "reel export: cannot write /dev/full: the disk is full. Make room, or write elsewhere with --output\n",
+      error: "reel export: cannot write /dev/full: the disk is full. Make room, or write elsewhere\n",
     })
   })
 

@@ -125,7 +125,7 @@ describe("an output that cannot be written", () => {
   test("says that the disk is full when it is", async () => {
     const sink = await openOutputFile("/dev/full", options)
     expect(await failure(sink.write(bytes))).toBe(
-      "cannot write /dev/full: the disk is full. Make room, or write elsewhere with --output",
+      "cannot write /dev/full: the disk is full. Make room, or write elsewhere",
     )
     await sink.discard()
   })

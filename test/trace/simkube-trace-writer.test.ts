@@ -107,6 +107,15 @@ describe("writing a SimKube trace", () => {
     },
   )
 
+  test("a window from 0 on begins with its first change: SimKube's driver would sleep for 56 years before it", () => {
+    for (const startSeconds of [0, -5]) {
+      const from = writer({ startSeconds, endMarkerSeconds: START + 20 })
+      from.add(applied("web", 12))
+      expect(story(from)).toEqual(["12", "12", "+web", "20"])
+      expect(story(writer({ startSeconds, endMarkerSeconds: START + 20 }))).toEqual(["20", "20"])
+    }
+  })
+
   test("an empty recording still has its head event, its configuration and the other sections", () => {
     expect(decodeMessagePack(file(writer()))).toEqual(
       new Map<string, unknown>([

@@ -63,6 +63,12 @@ describe("a spool in a file", () => {
     )
   })
 
+  test("on a full disk says what to do", () => {
+    expect(new SpoolError({ operation: "append", directory: "/data", code: "ENOSPC" }).message).toBe(
+      "cannot append the spool file in /data: ENOSPC. The disk is full: make room there",
+    )
+  })
+
   test("that is closed fails with its own error", () => {
     const spool = fileSpool(directory)
     spool.append(Uint8Array.of(1))

@@ -191,6 +191,20 @@ describe("of a recording", () => {
     await inside.text()
   })
 
+  test("a misspelt kind does not look like one without objects", async () => {
+    const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap", "configmaps"] }
+    const request = { ...everything("ndjson"), filters, ...untilNow() }
+    const taken = await recorder.post(request)
+    expect(taken.headers.get("kubereel-incomplete")).toBe("configmaps=untracked")
+    expect(await taken.text()).toContain('"incomplete":[{"gvk":"configmaps","state":"untracked"}]')
+    const refused = await recorder.post({ ...request, require: "all" })
+    expect([refused.status, await refused.text()]).toEqual([
+      409,
+      expect.stringContaining("configmaps is not recorded by this recorder"),
+    ])
+    expect((await forecast(request)).incomplete).toEqual(["configmaps=untracked"])
+  })
+
   test("a kind without any object is recorded since its first list, not since its first object", async () => {
     const answer = await coverage()
     const request = { ...everything("ndjson"), ...untilNow(), require: "all" }

@@ -1,7 +1,13 @@
 /** What of a window no recording holds: what came before a kind's first list, and what has not come yet. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { aheadOfNow, clockTolerance, partlyRecorded } from "../../src/tracer/window-coverage.ts"
+import {
+  aheadOfNow,
+  clockTolerance,
+  describeIncomplete,
+  partlyRecorded,
+  untrackedKinds,
+} from "../../src/tracer/window-coverage.ts"
 
 const second = 1_000_000
 const at = (text: string): number => Date.parse(text) * 1000
@@ -55,6 +61,31 @@ describe("a window", () => {
   test("of a kind that was never listed to the end lacks everything", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Secret"])).toEqual([["v1.Secret", "unrecorded"]])
   })
+})
+
+test("a kind that is asked for by name and not recorded is named; a pattern asks for whatever there is", () => {
+  const tracked = [{ gvk: "v1.Pod" }]
+  expect(
+    untrackedKinds(["v1.Pod", "v1.Pods", "apps/*", "v?.Secret", "v1.Pods"], tracked).map(({ gvk, state }) => [
+      gvk,
+      state,
+    ]),
+  ).toEqual([["v1.Pods", "untracked"]])
+  expect(untrackedKinds(undefined, tracked)).toEqual([])
+})
+
+test("what is missing fits into a header however many kinds lack something, whatever their names", () => {
+  const state = "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"
+  const kinds = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ gvk: `example.com/v1.Kind${index}`, state, fault: "" }))
+  expect(describeIncomplete([])).toBeUndefined()
+  expect(describeIncomplete(kinds(2))).toBe(`example.com/v1.Kind0=${state}, example.com/v1.Kind1=${state}`)
+  const many = describeIncomplete(kinds(1000)) ?? ""
+  expect(many.length).toBeLessThan(4100)
+  expect(many).toMatch(/^example\.com\/v1\.Kind0=recorded-.*, 9\d\d more=recorded-in-part$/)
+  const forbidden = { gvk: "v1.Secret", state: "forbidden", fault: "" }
+  expect(describeIncomplete([...kinds(1000), forbidden])).toMatch(/ more=incomplete$/)
+  expect(describeIncomplete([{ ...forbidden, gvk: "v1.Sécret\r\n" }])).toBe("v1.S?cret??=forbidden")
 })
 
 test("a kind is named exactly when some past moment of the window is not recorded", () => {

@@ -35,18 +35,20 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
   const type = parseGvk(gvk)
   const metadata = own(object, "metadata")
-  const isBarePod = gvk === "v1.Pod" && !isOwned(metadata)
+  const kept = isJsonObject(metadata) ? replayMetadata(metadata, isInTrace) : metadata
+  // By the owners that stay: a pod whose owner is not in the trace is nobody's there, and its node is not there either.
+  const isBarePod = gvk === "v1.Pod" && !isOwned(kept)
   let replayed: Record<string, JsonValue> = {}
   if (type !== undefined) replayed = { apiVersion: apiVersionOf(type), kind: type.kind }
   for (const key of Object.keys(object)) {
     if (key === "status" || (type !== undefined && (key === "apiVersion" || key === "kind"))) continue
     const value = object[key] as JsonValue
     if (value === null) continue
-    const kept =
-      key === "metadata" && isJsonObject(value)
-        ? replayMetadata(value, isInTrace)
+    const part =
+      key === "metadata" && isJsonObject(kept)
+        ? kept
         : withoutNulls(isBarePod && key === "spec" && isJsonObject(value) ? without(value, "nodeName") : value)
-    replayed = withProperty(replayed, key, kept)
+    replayed = withProperty(replayed, key, part)
   }
   return replayed
 }

@@ -33,7 +33,7 @@ export const REMOVED_FOR_REPLAY: ReadonlyArray<string> = [
   "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
   "metadata.ownerReferences to objects outside the trace",
   "metadata.ownerReferences[*].uid",
-  "spec.nodeName of pods without owner",
+  "spec.nodeName of pods without owner in the trace",
 ]
 
 /** What SimKube's format holds nothing of (sanitise.ts), named likewise. Of metadata only six fields are kept; these are the usual others. */

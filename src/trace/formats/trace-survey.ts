@@ -6,7 +6,7 @@
  */
 
 import type { ObjectEvent } from "../event.ts"
-import { type KnownOwners, Ownership } from "../ownership.ts"
+import { type Ancestor, type KnownOwners, Ownership } from "../ownership.ts"
 import { podKind } from "../pod-lives-kind.ts"
 import { namespacedName, type OwnedLifecycles } from "../simkube-trace.ts"
 import type { LivesOwner, TraceFacts } from "./format.ts"
@@ -25,10 +25,13 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
   readonly #lives = new TracedLives()
   readonly ownership = new Ownership({ ownersOf: ({ uid }) => this.#owners.get(uid), recordedKinds: new Set() })
   #window: { readonly start: number; readonly end: number } | undefined
+  #isReplayed = false
 
   add(item: TraceItem): void {
-    if (item.type === "header") this.#window = item.window
-    else if (item.type === "event" && item.event.type === "object") this.#event(item.event)
+    if (item.type === "header") {
+      this.#window = item.window
+      this.#isReplayed = item.sanitised === "replay"
+    } else if (item.type === "event" && item.event.type === "object") this.#event(item.event)
   }
 
   readonly isInTrace: IsInTrace = (gvk, namespace, name, { uid }) => {
@@ -36,9 +39,9 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
     return typeof uid !== "string" || uid === "" || this.#uids.size === 0 || this.#uids.has(uid)
   }
 
-  /** Whether it is known who owns what: SimKube's own traces have no UIDs, and kwok's neither. */
-  get hasUids(): boolean {
-    return this.#uids.size > 0
+  /** Whether it is known who owns what: SimKube's own traces have no UIDs, kwok's neither; NDJSON for replay has none in references. */
+  get hasOwnerUids(): boolean {
+    return this.#uids.size > 0 && !this.#isReplayed
   }
 
   readonly holds = (uid: string): boolean => this.#uids.has(uid)
@@ -49,11 +52,14 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
     return this.#lives.grouped(window, ({ namespace, name, references }) => {
       if (references.length === 0)
         return isTracked(podKind) && this.isInTrace(podKind, namespace, name, {}) ? itself(namespace, name) : undefined
-      let found: TracedOwner | undefined
-      for (const { gvk, name: owner, uid } of this.ownership.ancestors(references)) {
+      let [found, below]: [TracedOwner?, Ancestor?] = []
+      for (const ancestor of this.ownership.ancestors(references)) {
+        const { gvk, name: owner, uid } = ancestor
         const space = [namespace, ""].find((each) => isTracked(gvk) && this.isInTrace(gvk, each, owner, { uid }))
-        if (space === undefined) continue
+        // Owners that own each other have no outermost: the nearest of them, which is in the trace as they all are.
+        if (space === undefined || (below !== undefined && this.ownership.ownEachOther(below, ancestor))) continue
         found = { gvk, owner: namespacedName(space, owner) }
+        below = ancestor
         if (which === "first") break
       }
       return found

@@ -105,7 +105,7 @@ class KwokDecoder implements TraceDecoder {
     ]
     if (name === "" || version === "" || plural === "") throw fail("without name, version or resource")
     const address = addressOf(group, version, plural, namespace, name)
-    const time = this.#base + Math.floor(nanosecondsOf(document, fail) / 1000)
+    const time = this.#base + microsecondsOf(document, fail)
     const live = this.#live.get(address)
     const template = field(document, "template")
     if (method === "delete") {
@@ -185,12 +185,13 @@ const documentValue = (text: string, offset: number): JsonValue => {
   }
 }
 
-const nanosecondsOf = (document: JsonObject, fail: (detail: string) => BadTraceError): number => {
+const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTraceError): number => {
   const value = field(document, "durationNanosecond")
-  const nanoseconds = typeof value === "bigint" ? Number(value) : value
-  if (typeof nanoseconds !== "number" || !Number.isFinite(nanoseconds) || nanoseconds < 0)
+  // Nanoseconds since 1970, as of a trace without a start, are more than a number holds exactly.
+  const microseconds = typeof value === "bigint" ? Number(value / 1000n) : Math.floor(Number(value) / 1000)
+  if ((typeof value !== "number" && typeof value !== "bigint") || !Number.isFinite(microseconds) || value < 0)
     throw fail("whose durationNanosecond is no number of nanoseconds")
-  return nanoseconds
+  return microseconds
 }
 
 const identityOf = (object: JsonObject): { readonly namespace: string; readonly name: string } => {

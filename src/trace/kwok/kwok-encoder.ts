@@ -51,7 +51,8 @@ class KwokEncoder implements TraceEncoder {
   add(item: TraceItem): void {
     if (item.type === "header") {
       this.#header = item
-      this.#base = item.window?.start
+      // A window from 0 on begins with its first change: kwok would wait 56 years for it.
+      if (item.window !== undefined && item.window.start > 0) this.#base = item.window.start
     } else if (this.#header === undefined) throw unwritable("the trace does not begin with its header")
     else if (item.type === "batch") this.#base ??= item.time
     else if (item.type === "event") {

@@ -143,6 +143,15 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     }
   })
 
+  test("of a pod below owners that own each other belong to the nearest of them: none of them is the outermost", async () => {
+    const one: Step = { gvk: deployment, name: "one", owner: [deployment, "two"] }
+    const two: Step = { gvk: deployment, name: "two", owner: [deployment, "one"] }
+    const below: Step = { gvk: deployment, name: "below", owner: [deployment, "one"] }
+    const pods = ["one", "two", "below"].map((name, at) => running(`of ${name}`, [deployment, name], { start: at }))
+    const { lifecycles } = await asSimkube(ndjson([one, two, below, ...pods]))
+    expect(lifecycles).toEqual([`${deployment} shop/one 0-`, `${deployment} shop/one 2-`, `${deployment} shop/two 1-`])
+  })
+
   test("of a pod without owners belong to itself, and of one whose owners are not in the trace to nobody", async () => {
     const { lifecycles, tracked } = await asSimkube(
       ndjson([running("bare", undefined, { start: 5 }), running("lost", [replicaSet, "elsewhere"], { start: 6 })]),

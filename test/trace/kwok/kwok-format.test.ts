@@ -90,6 +90,21 @@ describe("a kwok recording", () => {
     ])
   })
 
+  test("counts from its first change if its window is from 0 on: kwok would wait 56 years for it", () => {
+    const fromZero = { ...header, window: { start: 0, end: start + 2_000_000 } }
+    const items = [event({ state: named({}) }), event({ action: "deleted", time: start + 1_500_000 })]
+    const yaml = written(fromZero, ...items)
+    expect(documentsOf(yaml).map(({ durationNanosecond }) => durationNanosecond)).toEqual([0, 1_500_000_000])
+    expect(statesOf(read(yaml))).toEqual(statesOf(items))
+  })
+
+  test("has its times to the microsecond also where they are further apart than a number of nanoseconds is exact", () => {
+    // 1,795,296,783,082,000,000 ns: the nearest number is less.
+    const time = 1_795_296_783_082_001
+    const back = read(written({ ...header, window: { start: 1, end: time + 1 } }, event({ time, state: named({}) })))
+    expect(back.map((item) => item.type === "event" && item.event.time).at(-1)).toBe(time)
+  })
+
   test("has offsets that rise: kwok reads through a heap, which mixes up what is equal", () => {
     const creations = Array.from({ length: 5 }, (_, index) =>
       event({ name: `p${index}`, time: start + 1000, state: { metadata: { name: `p${index}`, namespace: "shop" } } }),
@@ -328,6 +343,12 @@ describe("an object for replay", () => {
   test("keeps a cluster-scoped owner that the trace holds", () => {
     const { metadata } = replayObject("v1.Pod", recorded, (gvk, namespace) => gvk === "v1.Node" && namespace === "")
     expect(isJsonObject(metadata) && metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "n1" }])
+  })
+
+  test("a pod whose owner is not in the trace is one without owner, so that twice is the same as once", () => {
+    const once = replayObject("v1.Pod", recorded, () => false)
+    expect(once.spec).toEqual({ containers: [] })
+    expect(replayObject("v1.Pod", once, () => false)).toEqual(once)
   })
 
   test("a pod without owner loses its node, other kinds do not", () => {

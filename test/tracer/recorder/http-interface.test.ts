@@ -290,6 +290,6 @@ test("an answer says what was taken out of the objects, and whoever wants them f
   expect(await removed({ format: "ndjson", sanitise: "replay" })).toMatch(
     /^status, metadata\.uid, .*nodeName of pods without/,
   )
-  expect(await removed({ format: "kwok" })).toMatch(/^status, .*nodeName of pods without owner$/)
+  expect(await removed({ format: "kwok" })).toMatch(/^status, .*nodeName of pods without owner in the trace$/)
   expect(await removed({ format: "simkube" })).toMatch(/^status, .*revision\], spec\.nodeName of pods$/)
 })
