@@ -7,11 +7,16 @@
  * and takes no more than that; `{"stop": true}` ends the latter; `{"count": true}` counts what came, which takes a second or more
  * of a CPU. Each is answered by a line, {@link ExportAnswer}. Ends when standard input closes.
  */
+
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
+import { setPriority } from "node:os"
 import { createInterface } from "node:readline"
 import { countTrace, type TraceCount, type TraceFormat } from "./export-trace-count.ts"
+
+// It stands for another machine: what it takes from these two cores no recorder loses there.
+setPriority(10)
 
 /** When an export was asked for and when the head of its answer came. */
 export interface ExportMoments {
