@@ -125,7 +125,7 @@ export const measureLive = async (events: number, settings: ScenarioSettings): P
     notes: [
       `While ${perSecond.toLocaleString("en")} events/s arrive: the recorder as a whole, exporter not yet started; ${rounds} ${rounds === 1 ? "round" : "rounds"}. ` +
         `Exported: ${[...runs].map(([name, [run]]) => `${run?.exported.toLocaleString("en")} events, ${Math.round((run?.answer.bytes ?? 0) / megabyte)} MB (${name})`).join("; ")}.`,
-      "Due → received, committed: from the moment an event is due by the generator's schedule until the recorder has read it, and until a reader of the database finds it committed, of events due before and during the export. The store gathers for up to 100 ms before it commits (architecture §5).",
+      "Due → received, committed: from the moment an event is due by the generator's schedule until the recorder has read it, and until a reader of the database finds it committed, of events due before and during the export. The store gathers for up to 30 ms before it commits.",
     ],
   }
 }

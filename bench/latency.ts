@@ -154,7 +154,7 @@ const report = (measured: ReadonlyMap<number, ReadonlyArray<PaceLatency>>, round
     curves: [curve],
     notes: [
       `Socket → commit: from the moment an event is due by the generator's schedule until a reader of the database finds it committed, which it looks for every ${lookMs} ms. ` +
-        `Events of a round: ${counts.join(", ")}; ${rounds} ${rounds === 1 ? "round" : "rounds"}, a recorder of its own in each. Below 1,000 events p99.9 is the longest. The store gathers for up to 100 ms before it commits (architecture §5).`,
+        `Events of a round: ${counts.join(", ")}; ${rounds} ${rounds === 1 ? "round" : "rounds"}, a recorder of its own in each. Below 1,000 events p99.9 is the longest. The store gathers for up to 30 ms before it commits.`,
     ],
   }
 }

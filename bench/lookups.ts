@@ -136,7 +136,7 @@ const report = (
       `${ownedPods.toLocaleString("en")} pods with an owner each that must be asked for, at most 50 a second and 8 at once; ` +
         `${(steadyPerSecond * 5).toLocaleString("en")} changes of Deployments at the steady pace (fewer with --quick), then ` +
         `${changes.toLocaleString("en")}; ${rounds} ${rounds === 1 ? "round" : "rounds"} of all delays in turn.`,
-      `A commit is noticed up to ${lookMs} ms late. The store gathers for up to 100 ms before it commits (architecture §5).`,
+      `A commit is noticed up to ${lookMs} ms late. The store gathers for up to 30 ms before it commits.`,
     ],
   }
 }

@@ -2,7 +2,7 @@
  * The store: the only writer of the recording. Takes frames, commits them in batches, acknowledges what is committed,
  * tells starting watchers where their kinds stand, and the owner-resolver which owners were met; its answers are frames like any.
  *
- * Acknowledged means committed: at the latest 100 ms after a frame arrived, or when a block of 1 MiB is full. When the disk refuses
+ * Acknowledged means committed: at the latest 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk refuses
  * (full, gone), nothing is acknowledged and nothing is dropped: senders keep their frames, reading stops by back-pressure, and the
  * commit is tried again every second. A watcher that starts meanwhile waits too, and so does a store: only what the first
  * start of a process meets is told to whoever started it.
