@@ -6,7 +6,7 @@
  * says what may be. The first failure ends everything; `abort` is still to be called, because only it clears the store.
  * Not guaranteed: when `finish` rejects, or `abort` overtakes it, the object may be there, whole; its answer was lost.
  */
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock, Timer } from "../../runtime/clock.ts"
 import { within } from "./deadline.ts"
 import { addressUrl, type StoreAddress } from "./target-address.ts"
 import { type TargetError, targetError, targetErrorOf } from "./target-error.ts"
@@ -81,6 +81,9 @@ export interface TargetDeadlines {
 
 /** A part of 8 MiB in 2 min is 70 kB/s; slower than that an export is not worth holding the recording's blocks for. */
 export const targetDeadlines: TargetDeadlines = { openMs: 20_000, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 }
+
+/** ms that a part under way may take to end once its object is given up: a store nearby needs a tenth of it. */
+const settleMs = 2000
 
 export class PartWriter implements ExportTarget {
   readonly location: string
@@ -177,7 +180,9 @@ export class PartWriter implements ExportTarget {
   }
 
   async #discard(reason: string): Promise<void> {
-    this.#fail(targetError(this.#address, "aborted", reason))
+    this.#failure ??= targetError(this.#address, "aborted", reason)
+    await this.#settled()
+    this.#stop.abort(this.#failure)
     await Promise.all(this.#underWay)
     try {
       await within(
@@ -193,6 +198,20 @@ export class PartWriter implements ExportTarget {
     } finally {
       this.#release()
     }
+  }
+
+  /**
+   * Lets parts under way end by themselves for a while: one that is cut off may be written by the store all the same, after it was
+   * asked to remove everything.
+   */
+  async #settled(): Promise<void> {
+    if (this.#underWay.size === 0) return
+    let patience: Timer | undefined
+    const enough = new Promise<void>((resolve) => {
+      patience = this.#clock.after(settleMs, resolve)
+    })
+    await Promise.race([Promise.all(this.#underWay), enough])
+    patience?.cancel()
   }
 
   #fail(cause: unknown): TargetError {

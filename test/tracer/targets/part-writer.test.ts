@@ -167,13 +167,36 @@ describe("an object written in parts", () => {
     await expect(writes).rejects.toMatchObject({ code: "deadline", reason: "part 1 took longer than 120 s" })
   })
 
+  test("that is given up is discarded once its parts under way have ended, or the store must have them by now", async () => {
+    for (const isAnswered of [true, false]) {
+      const sink = new MemorySink(4, 2)
+      sink.hold = true
+      const clock = new ManualClock()
+      const target = writing(sink, clock)
+      const writes = target.write(Buffer.alloc(13))
+      writes.catch(() => undefined)
+      await settled()
+      const aborting = target.abort("the client went away")
+      await settled()
+      expect([sink.held.length, sink.discards]).toEqual([2, 0])
+      if (isAnswered) for (const _ of [1, 2]) sink.answer()
+      else clock.advance(2000)
+      await aborting
+      expect([sink.discards, sink.stored.size]).toEqual([1, 0])
+      expect(clock.pending).toBe(0)
+    }
+  })
+
   test("that is given up while parts are under way is discarded after them, once", async () => {
     const sink = new MemorySink(4, 2)
     sink.hold = true
-    const target = writing(sink)
+    const clock = new ManualClock()
+    const target = writing(sink, clock)
     const writes = target.write(Buffer.alloc(13))
     await settled()
-    await Promise.all([target.abort("the client went away"), target.abort("again")])
+    const aborting = Promise.all([target.abort("the client went away"), target.abort("again")])
+    clock.advance(2000)
+    await aborting
     await expect(writes).rejects.toMatchObject({ code: "aborted", reason: "the client went away" })
     await expect(target.finish()).rejects.toMatchObject({ code: "aborted" })
     expect([sink.discards, sink.closed, sink.object]).toEqual([1, 1, undefined])
