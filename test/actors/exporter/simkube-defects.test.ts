@@ -1,10 +1,10 @@
 /** What SimKube 2.7 gets wrong in the window of an export, and ours must not: each by its number (docs/reference/testing.md). */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
-import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { encodeFrame, nameOf, type SampleEvent, START, temporaryDirectory } from "../../trace/archive/sample-frames.ts"
+import { exportOf } from "./owned-recording.ts"
 
 const deployment = "apps/v1.Deployment"
 const statefulSet = "apps/v1.StatefulSet"
@@ -46,27 +46,10 @@ const recordingOf = (sent: ReadonlyArray<Sent>): string => {
   return directory
 }
 
-const exported = async (directory: string, more: Partial<ExportJob> & { kinds: ReadonlyArray<string> }) => {
-  const { kinds, ...given } = more
-  const { pieces } = openExport(directory, {
-    export: 1,
-    format: "ndjson",
-    cut: Number.MAX_SAFE_INTEGER,
-    fromTime: 0,
-    untilTime: START + 1_000_000,
-    filters: { excluded_namespaces: [], excluded_labels: [] },
-    skipOwned: [],
-    excludeOwned: false,
-    excludeDaemonSetOwned: false,
-    recordedKinds: kinds,
-    trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-    incomplete: {},
-    ...given,
-  })
-  const all: Array<Uint8Array> = []
-  for await (const piece of pieces) all.push(piece)
-  return Buffer.concat(all)
-}
+const exported = (
+  directory: string,
+  { kinds, ...given }: Partial<ExportJob> & { readonly kinds: ReadonlyArray<string> },
+): Promise<Buffer> => exportOf(directory, kinds, { format: "ndjson", untilTime: START + 1_000_000, ...given })
 
 /** `snapshot apps/v1.Deployment object-1`, `deleted …`, in their order. */
 const changesIn = async (trace: Uint8Array, format: ExportJob["format"] = "ndjson"): Promise<ReadonlyArray<string>> => {
