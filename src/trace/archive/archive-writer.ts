@@ -13,15 +13,16 @@
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { decodeColumns, type Gap, MalformedFrameError, type PodLife, splitObservations } from "../observations.ts"
+import type { Gap, PodLife } from "../observations.ts"
 import { podLivesKind } from "../pod-lives-kind.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./block.ts"
 import { restoreOpenBlock } from "./block-rows.ts"
 import { BlockSource } from "./block-source.ts"
+import { checkFrame } from "./checked-frame.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoint.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
-import { type KindState, KindTable, nextNumberAfter, unknownKind } from "./kind-table.ts"
+import { type KindState, KindTable, unknownKind } from "./kind-table.ts"
 import { type LiveObject, liveObjectsOf } from "./live-objects.ts"
 import { LogSync } from "./log-sync.ts"
 import { Metadata } from "./metadata.ts"
@@ -132,21 +133,7 @@ export class ArchiveWriter {
   append(sender: string, incarnation: number, number: number, frame: Uint8Array): AppendResult {
     const admission = this.#senders.admit(sender, incarnation, number)
     if (admission !== "new") return admission
-    const split = splitObservations(frame)
-    const events = decodeColumns(split.columns, split.payload)
-    events.check()
-    const before = this.#kinds.get(events.gvk)
-    const nextNumber = Math.max(before?.nextObjectNumber ?? 1, nextNumberAfter(events))
-    const highest = events.highestObjectNumber()
-    if (highest >= nextNumber) {
-      const reason = `object ${highest} of ${events.gvk} was never introduced; the next new number is ${nextNumber}`
-      throw new MalformedFrameError({ reason, byteLength: frame.length })
-    }
-    const unknownPod = this.#pods.unknownIn(events)
-    if (unknownPod !== undefined) {
-      const reason = `pod ${unknownPod} was never introduced; the next new number is ${this.#pods.nextNumber}`
-      throw new MalformedFrameError({ reason, byteLength: frame.length })
-    }
+    const { split, events, before } = checkFrame(frame, this.#kinds, this.#pods)
     // Nothing below this line may fail: the frame is taken.
     const kind = this.#kinds.idOf(events.gvk)
     const firstSequence = this.#nextSequence

@@ -4,17 +4,8 @@ import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
 import type { KindProgress } from "../../../src/actors/watcher/kind-progress.ts"
 import { formatNamespaces, roomFor } from "../../../src/actors/watcher/namespace-text.ts"
 import { decodeObservations } from "../../../src/trace/observations.ts"
+import { nothingRecorded as resume } from "./nothing-recorded.ts"
 
-const resume = {
-  resumeVersion: "",
-  epoch: 0,
-  nextObjectNumber: 1,
-  lastTime: 0,
-  completeTime: 0,
-  clusterUid: "",
-  listReason: "",
-  selection: "",
-}
 const clock = { wallMicros: () => 1_000_000, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) }
 
 /** Writes events of the given size into slabs of 64 KiB; answers each frame's last version and the one it says it reaches. */

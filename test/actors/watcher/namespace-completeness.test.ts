@@ -1,4 +1,5 @@
 /** What a recording of several namespaces claims of each of them, and of the kind: never more than it holds. */
+
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,6 +14,7 @@ import { decodeObservations } from "../../../src/trace/observations.ts"
 import { podLivesKind } from "../../../src/trace/pod-lives-kind.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
+import { nothingRecorded as neverResumed } from "./nothing-recorded.ts"
 import { PlayedCluster, PlayedServer } from "./played-cluster.ts"
 import { both, Life } from "./played-life.ts"
 
@@ -175,16 +177,7 @@ const options = (frames: Buffer[] = []): KindWatchOptions => {
 }
 
 const nothingRecorded: LoadedState = {
-  resume: {
-    resumeVersion: "",
-    epoch: 0,
-    nextObjectNumber: 1,
-    lastTime: 0,
-    completeTime: 0,
-    clusterUid: "",
-    listReason: "",
-    selection: "",
-  },
+  resume: neverResumed,
   objects: [],
   pods: { lives: { resumeVersion: "", epoch: 0, completeTime: 0 }, nextPodNumber: 1, pods: [] },
 }

@@ -5,17 +5,8 @@ import { followedPods } from "../../../src/actors/watcher/followed-pods.ts"
 import { isWatchedByNamespace, resumeByNamespace } from "../../../src/actors/watcher/namespace-resume.ts"
 import { owedList } from "../../../src/actors/watcher/owed-list.ts"
 import { selectionOf } from "../../../src/actors/watcher/selection.ts"
+import { nothingRecorded as nothing } from "./nothing-recorded.ts"
 
-const nothing: KindResumePoint = {
-  resumeVersion: "",
-  epoch: 0,
-  nextObjectNumber: 1,
-  lastTime: 0,
-  completeTime: 0,
-  clusterUid: "",
-  listReason: "",
-  selection: "",
-}
 const selection = (namespaces: ReadonlyArray<string> | undefined, labelSelector?: string): string =>
   selectionOf({ namespaces, labelSelector, fieldSelector: undefined, skipOwned: false })
 

@@ -196,28 +196,14 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
             cluster.delete(namespace, `n-${amount}`)
             break
           case "serve":
-            life.server.serve(namespace, amount)
-            break
           case "bookmark":
-            life.server.bookmark(namespace)
-            break
           case "expire":
-            life.server.expire(namespace)
-            break
           case "hang up":
-            life.server.hangUp(namespace)
-            break
           case "commit":
-            life.commit()
-            break
           case "wait":
-            clock.advance(amount * 300)
-            break
           case "press":
-            life.isWritable = false
-            break
           case "relieve":
-            life.isWritable = true
+            life.meet(what, namespace, amount)
             break
           default:
             life.end(amount)
@@ -313,28 +299,14 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
             note(namespace)
             break
           case "serve":
-            life.server.serve(asked, amount)
-            break
           case "bookmark":
-            life.server.bookmark(asked)
-            break
           case "expire":
-            life.server.expire(asked)
-            break
           case "hang up":
-            life.server.hangUp(asked)
-            break
           case "commit":
-            life.commit()
-            break
           case "wait":
-            clock.advance(amount * 300)
-            break
           case "press":
-            life.isWritable = false
-            break
           case "relieve":
-            life.isWritable = true
+            life.meet(what, asked, amount)
             break
           case "back up":
             backup = cluster.copy(`backup ${index}`)

@@ -22,6 +22,8 @@ export interface Scene {
   readonly namespaces?: ReadonlyArray<string> | undefined
 }
 
+export type Happening = "serve" | "bookmark" | "expire" | "hang up" | "commit" | "wait" | "press" | "relieve"
+
 /** One life of a watcher, from what is recorded; it ends when `end` is called, and of its last frames some may be lost. */
 export class Life {
   readonly server: PlayedServer
@@ -33,7 +35,6 @@ export class Life {
   #frames: Buffer[] = []
   #isWritable = true
   #number = 0
-  /** It goes another way than frames, and a longer one. */
   #reserved = Buffer.alloc(0)
 
   private constructor(scene: Scene) {
@@ -93,6 +94,29 @@ export class Life {
     this.#archive.commit()
     // What was lost can only be lost with the life that sent it.
     this.#frames = frames.slice(most === Number.POSITIVE_INFINITY ? frames.length : most)
+  }
+
+  /** What may happen to a life at any time, in a namespace or, without one, on the stream of the whole kind. `amount`: changes served, or 300 ms waited. */
+  meet(what: Happening, namespace: string | undefined, amount: number): void {
+    switch (what) {
+      case "serve":
+        return void this.server.serve(namespace, amount)
+      case "bookmark":
+        return void this.server.bookmark(namespace)
+      case "expire":
+        return void this.server.expire(namespace)
+      case "hang up":
+        return void this.server.hangUp(namespace)
+      case "commit":
+        return this.commit()
+      case "wait":
+        return void this.clock.advance(amount * 300)
+      case "press":
+        this.isWritable = false
+        return
+      case "relieve":
+        this.isWritable = true
+    }
   }
 
   /** Killed: of what was not committed so many frames arrived. */

@@ -2,6 +2,7 @@
  * Feeds recorded watch lines through the real watch session and recording sink into a real archive, one line at a time in the
  * order in which they were received, with the recorded receive times as the clock. No sockets, no threads, no waiting.
  */
+
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import { formatGvk } from "../../../src/kube/gvk.ts"
 import type { ResponseHandler } from "../../../src/kube/http/response-handler.ts"
@@ -12,6 +13,7 @@ import type { Clock } from "../../../src/runtime/clock.ts"
 import { readRecording } from "../../../src/sandbox/recording.ts"
 import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pod-lives-kind.ts"
+import { nothingRecorded as resume } from "../../actors/watcher/nothing-recorded.ts"
 
 /**
  * Records the kinds named, with `detect: spec`, into `directory`. The lives of pods are followed: with the events of `v1.Pod` if
@@ -47,16 +49,6 @@ export const recordLines = async (recording: string, gvks: ReadonlySet<string>, 
         alarm: unexpected,
         unauthorized: unexpected,
         clusterIdentified: () => undefined,
-      }
-      const resume = {
-        resumeVersion: "",
-        epoch: 0,
-        nextObjectNumber: 1,
-        lastTime: 0,
-        completeTime: 0,
-        clusterUid: "",
-        listReason: "",
-        selection: "",
       }
       const followed =
         gvk === podLivesKind || gvk === podKind ? { nextPodNumber: 1, pods: [], interrupted: [] } : undefined

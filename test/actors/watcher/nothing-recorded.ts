@@ -1,0 +1,13 @@
+/** From where a watcher goes on whose kind was never recorded. */
+import type { KindResumePoint } from "../../../src/actors/stored-state.ts"
+
+export const nothingRecorded: KindResumePoint = {
+  resumeVersion: "",
+  epoch: 0,
+  nextObjectNumber: 1,
+  lastTime: 0,
+  completeTime: 0,
+  clusterUid: "",
+  listReason: "",
+  selection: "",
+}
