@@ -10,12 +10,11 @@ import { formatGvk } from "../../kube/gvk.ts"
 import type { ChangeRecord } from "../change.ts"
 import type { Collection, LiveObject } from "../collection.ts"
 import { KindConflictError } from "../errors.ts"
-import { fail } from "../failure.ts"
 import type { Resource } from "../resources.ts"
 import { child, isSame, items, text, texts } from "../rules/fields.ts"
+import { invalidObject } from "../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { checkCustomValue, customType } from "../schema/custom-schema.ts"
-import { formatFieldProblems } from "../schema/field-problem.ts"
 import type { OpenApiDocuments } from "../schema/openapi-document.ts"
 import { applySchemaDefaults, dropNulls } from "../schema/schema-defaults.ts"
 import type { ServedKinds } from "../served-kinds.ts"
@@ -214,15 +213,7 @@ const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): v
     },
     check: (object) => {
       const problems = checkCustomValue(schema, object)
-      if (problems.length === 0) return
-      const { group, kind } = resource.gvk
-      const name = String(object.metadata.name ?? "")
-      refuse(
-        fail(422, `${kind}.${group} ${JSON.stringify(name)} is invalid: ${formatFieldProblems(problems)}`, {
-          reason: "Invalid",
-          details: { ...(name === "" ? {} : { name }), group, kind, causes: problems },
-        }),
-      )
+      if (problems.length > 0) refuse(invalidObject(resource, String(object.metadata.name ?? ""), problems))
     },
   })
 }

@@ -1,8 +1,7 @@
 /** RBAC: roles and their bindings. */
 
-import { type Errors, invalid, invalidEach, notSupported, required } from "./field-error.ts"
+import { type Errors, invalid, invalidEach, notSupported, required } from "../schema/field-error.ts"
 import { child, isAbsent, isSame, items, list, text } from "./fields.ts"
-import { GoStruct } from "./go-value.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import { pathSegmentComplaints, subdomainComplaints } from "./names.ts"
@@ -101,13 +100,7 @@ const binding = (namespaced: boolean): Kind => ({
   },
   checkChange: (object, old, errors) => {
     if (isSame(object.roleRef, old.roleRef)) return
-    const reference = child(object, "roleRef")
-    const printed = new GoStruct([
-      ["APIGroup", text(reference, "apiGroup")],
-      ["Kind", text(reference, "kind")],
-      ["Name", text(reference, "name")],
-    ])
-    errors.push(invalid("roleRef", printed, "cannot change roleRef"))
+    errors.push(invalid("roleRef", object.roleRef, "cannot change roleRef"))
   },
 })
 

@@ -1,11 +1,19 @@
 /** Containers: ports, environment, probes, resources. In the order in which the server checks them. */
 
-import { duplicate, type Errors, forbidden, invalid, invalidEach, notSupported, required } from "./field-error.ts"
+import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import {
+  duplicate,
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../schema/field-error.ts"
 import { child, isAbsent, items, number, text } from "./fields.ts"
 import type { Fields } from "./kind-rules.ts"
 import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "./names.ts"
 import { checkProbes, probes } from "./probe-validation.ts"
-import { canonicalQuantity, quantityOf } from "./quantity.ts"
 import { checkMounts } from "./volume-validation.ts"
 
 export const portProtocols = ["SCTP", "TCP", "UDP"]

@@ -1,9 +1,8 @@
 /** Budgets, leases, priorities and autoscalers. */
 
+import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../schema/field-error.ts"
 import type { DefaultTable } from "./default-table.ts"
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "./field-error.ts"
 import { child, isAbsent, list, number, text } from "./fields.ts"
-import { GoStruct } from "./go-value.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields } from "./kind-rules.ts"
 import { pathSegmentComplaints } from "./names.ts"
@@ -21,15 +20,10 @@ export const podDisruptionBudgetKind: Kind = {
   check: (object, errors) => {
     const spec = child(object, "spec") ?? {}
     const { minAvailable, maxUnavailable } = spec
-    if (!isAbsent(minAvailable) && !isAbsent(maxUnavailable)) {
-      const printed = new GoStruct([
-        ["MinAvailable", minAvailable],
-        ["Selector", spec.selector ?? null],
-        ["MaxUnavailable", maxUnavailable],
-        ["UnhealthyPodEvictionPolicy", spec.unhealthyPodEvictionPolicy ?? null],
-      ])
-      errors.push(invalid("spec", printed, "minAvailable and maxUnavailable cannot be both set"))
-    }
+    if (!isAbsent(minAvailable) && !isAbsent(maxUnavailable))
+      errors.push(
+        invalid("spec", { minAvailable, maxUnavailable }, "minAvailable and maxUnavailable cannot be both set"),
+      )
     for (const key of ["minAvailable", "maxUnavailable"]) {
       checkAmount(spec[key], `spec.${key}`, errors)
       checkAtMostAll(spec[key], `spec.${key}`, errors)

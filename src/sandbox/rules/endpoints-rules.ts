@@ -1,9 +1,9 @@
 /** Endpoints. */
 
 import { isIP } from "node:net"
+import { invalid, invalidEach, notSupported, required } from "../schema/field-error.ts"
 import { portProtocols } from "./container-validation.ts"
 import type { DefaultTable } from "./default-table.ts"
-import { invalid, invalidEach, notSupported, required } from "./field-error.ts"
 import { items, list, number, text } from "./fields.ts"
 import type { Kind } from "./kind.ts"
 import { labelComplaints, portComplaints } from "./names.ts"

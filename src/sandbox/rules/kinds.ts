@@ -1,5 +1,6 @@
 /** Which rules belong to which kind. */
 
+import { immutable, invalid } from "../schema/field-error.ts"
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./access-rules.ts"
 import {
   autoscalerKind,
@@ -12,7 +13,6 @@ import { configMapKind, namespaceKind, nodeKind, secretKind } from "./core-rules
 import { definitionKind } from "./definition-rules.ts"
 import { endpointsKind } from "./endpoints-rules.ts"
 import { eventKind, newEventKind } from "./event-rules.ts"
-import { immutable, invalid } from "./field-error.ts"
 import { child, isSame, number } from "./fields.ts"
 import { cronJobKind, fillTemplateLabels, jobKind } from "./job-rules.ts"
 import type { Kind } from "./kind.ts"
@@ -126,7 +126,6 @@ const daemonSetKind: Kind = {
   statusOmits: ["observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"],
   check: workload.checkDaemonSet,
   checkChange: workload.checkSelectorKept,
-  changeFirst: true,
   checkStatus: status.checkDaemonSetStatus,
 }
 

@@ -1,10 +1,10 @@
+import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import { duplicate, type Errors, invalid, invalidEach } from "../schema/field-error.ts"
 import type { DefaultTable } from "./default-table.ts"
-import { duplicate, type Errors, invalid, invalidEach } from "./field-error.ts"
-import { child, ensured, isEmptyMap, items, list, text } from "./fields.ts"
+import { child, ensured, isEmptyMap, items, list, spellAmounts, text } from "./fields.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields } from "./kind-rules.ts"
 import { qualifiedNameComplaints } from "./names.ts"
-import { canonicalQuantity, quantityOf, spellAmounts } from "./quantity.ts"
 
 const sortedKeys = (map: Fields | undefined): ReadonlyArray<string> => Object.keys(map ?? {}).sort()
 

@@ -1,13 +1,13 @@
 /** Pods. */
 
+import { quantityOf } from "../../kube/quantity.ts"
+import { immutable } from "../schema/field-error.ts"
 import { containerStates } from "./container-states.ts"
-import { immutable } from "./field-error.ts"
 import { child, ensured, isAbsent, isFields, items, list, text } from "./fields.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import { podOnly, podSpec } from "./pod-defaults.ts"
 import { checkNewPod, checkPod, checkPodChange } from "./pod-validation.ts"
-import { quantityOf } from "./quantity.ts"
 
 const computed = ["cpu", "memory"] as const
 

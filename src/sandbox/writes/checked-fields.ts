@@ -3,18 +3,11 @@
  * refused or warned of as the client wishes, and unknown ones are dropped.
  */
 
-import { badRequest } from "../failure.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import {
-  decodeFailure,
-  pruneUnknownFields,
-  strictFailure,
-  strictFieldProblems,
-  unknownFields,
-} from "../schema/field-check.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../schema/field-check.ts"
 import { asGoWrites } from "../schema/go-written.ts"
-import type { BodyText } from "./body.ts"
+import { type BodyText, notOfKind, strictly } from "./body.ts"
 import { refuse } from "./refusal.ts"
 import type { WritableKind } from "./surroundings.ts"
 import type { WriteOptions } from "./write-options.ts"
@@ -26,17 +19,15 @@ export const checkFields = (
   text: BodyText,
   { fieldValidation, warnings }: WriteOptions,
 ): void => {
-  const misfit = decodeFailure(resource.gvk, type, object)
-  if (misfit !== undefined) refuse(badRequest(misfit))
+  const misfit = undecodable(type, object)
+  if (misfit !== undefined) refuse(notOfKind(resource.gvk, misfit))
   const { json, mayRepeat, repeated } = text
   const isClean = unknownFields(type, object).length === 0
   const mayWarn = fieldValidation === "Strict" || mayRepeat || repeated.length > 0
   if (!isClean || (fieldValidation !== "Ignore" && mayWarn)) {
     const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(type, json, object)
-    if (fieldValidation === "Strict" && problems.length + repeated.length > 0) {
-      const together = repeated.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`]
-      refuse(badRequest(strictFailure(resource.gvk, [...together, ...problems])))
-    }
+    if (fieldValidation === "Strict" && problems.length + repeated.length > 0)
+      refuse(notOfKind(resource.gvk, strictly([...repeated, ...problems])))
     pruneUnknownFields(type, object)
     if (fieldValidation !== "Ignore") warnings.push(...repeated, ...problems)
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { checkCustomValue } from "../../../src/sandbox/schema/custom-schema.ts"
-import { formatFieldProblems } from "../../../src/sandbox/schema/field-problem.ts"
+import { explained } from "../../../src/sandbox/schema/field-error.ts"
 import type { StructuralSchema } from "../../../src/sandbox/schema/structural-schema.ts"
 import { anyJson } from "./arbitrary-objects.ts"
 
@@ -42,7 +42,7 @@ describe("values of custom kinds", () => {
     fc.assert(
       fc.property(anySchema, anyJson, (schema, value) => {
         const problems = checkCustomValue(schema, value)
-        expect(formatFieldProblems(problems)).toBeTypeOf("string")
+        expect(explained(problems).summary).toBeTypeOf("string")
         expect(checkCustomValue(schema, value)).toEqual(problems)
       }),
     )

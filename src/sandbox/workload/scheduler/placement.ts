@@ -3,10 +3,10 @@
  * equals. Why it goes nowhere is told in the words of kube-scheduler.
  */
 
+import { wholeUnits } from "../../../kube/quantity.ts"
 import type { Node, Pod } from "../objects.ts"
 import { matchesNode, untoleratedTaint } from "./node-match.ts"
 import { type Resources, requestsOf, resourcesOf } from "./pod-requests.ts"
-import { wholeUnits } from "./quantity.ts"
 
 /** What the Pods on a node take. */
 export interface NodeLoad {
