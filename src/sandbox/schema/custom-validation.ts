@@ -6,12 +6,11 @@
  * nobody can read (definitions with one are refused) is taken as matching.
  */
 
-import { Pattern } from "../pattern/pattern.ts"
-import { PatternError } from "../pattern/syntax.ts"
 import { canonicalJson } from "./canonical-json.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany, wrongType } from "./field-error.ts"
 import { isRecord } from "./make-type.ts"
+import { matchesPattern } from "./pattern.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "./structural-schema.ts"
 
 /** Problems of `value`; empty when it is valid. `path` is empty at the root. */
@@ -115,31 +114,11 @@ const stringProblems = (schema: StructuralSchema, value: string, path: string): 
   const length = maxLength === undefined && minLength === undefined ? 0 : [...value].length
   if (maxLength !== undefined && length > maxLength) problems.push(tooLong(path, maxLength))
   else if (minLength !== undefined && length < minLength) problems.push(say(`be at least ${minLength} chars long`))
-  else if (pattern !== undefined && pattern !== "" && !matches(pattern, value)) problems.push(say(`match '${pattern}'`))
+  else if (pattern !== undefined && pattern !== "" && !matchesPattern(pattern, value))
+    problems.push(say(`match '${pattern}'`))
   if (format !== undefined && knownFormats.has(format) && !isOfFormat(format, value))
     problems.push(wrongType(path, value, `must be of type ${format}`))
   return problems
-}
-
-const patterns = new Map<string, Pattern | undefined>()
-/** Patterns come from schemas, of which there are few; this bounds what a client that keeps changing its schema can cost. */
-const maximumPatterns = 1000
-
-const matches = (pattern: string, value: string): boolean => {
-  if (!patterns.has(pattern)) {
-    if (patterns.size >= maximumPatterns) patterns.clear()
-    patterns.set(pattern, compile(pattern))
-  }
-  return patterns.get(pattern)?.test(value) ?? true
-}
-
-const compile = (pattern: string): Pattern | undefined => {
-  try {
-    return new Pattern(pattern)
-  } catch (cause) {
-    if (!(cause instanceof PatternError)) throw cause
-    return undefined
-  }
 }
 
 const numberProblems = (schema: StructuralSchema, value: number, path: string): FieldError[] => {

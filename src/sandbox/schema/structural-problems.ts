@@ -6,11 +6,10 @@
  * server's own order is random.
  */
 
-import { Pattern } from "../pattern/pattern.ts"
-import { PatternError } from "../pattern/syntax.ts"
 import { checkSchema } from "./custom-validation.ts"
 import { type FieldError, invalid, notSupported, required } from "./field-error.ts"
 import { isRecord } from "./make-type.ts"
+import { compilePattern, PatternError } from "./pattern.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "./structural-schema.ts"
 
 type Level = "root" | "field" | "item"
@@ -54,8 +53,7 @@ const typeProblems = (schema: StructuralSchema, field: string, level: Level): Fi
 
 const patternProblems = ({ pattern = "" }: StructuralSchema, field: string): FieldError[] => {
   try {
-    // Built to be thrown away: also what is only too large is found so.
-    new Pattern(pattern)
+    compilePattern(pattern)
     return []
   } catch (cause) {
     if (!(cause instanceof PatternError)) throw cause
