@@ -1,7 +1,11 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { scheduleComplaint } from "../../../src/sandbox/rules/cron-schedule.ts"
-import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../../src/sandbox/rules/names.ts"
+import {
+  labelComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../src/sandbox/rules/values/names.ts"
+import { scheduleComplaint } from "../../../src/sandbox/rules/workloads/cron-schedule.ts"
 
 describe("a schedule", () => {
   test.each(["*/5 * * * *", "0 0 1 1 *", "@hourly", "@every 1h30m", "1-5,10 * ? jan-mar mon", "0/15 2 * * 0"])(
