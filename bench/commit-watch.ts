@@ -3,8 +3,9 @@
  * counts as committed when the first look finds it, so every latency is what it was or up to 2 ms (and this process's
  * own delays) more, never less.
  */
+
+import { ArchiveReader } from "../src/archive/archive-reader.ts"
 import { systemClock } from "../src/runtime/clock.ts"
-import { ArchiveReader } from "../src/trace/archive/archive-reader.ts"
 import { listVersion } from "./object-template.ts"
 
 /** ms between two looks: the precision of a latency. */

@@ -10,13 +10,13 @@ import { readFileSync, writeFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import { exporterDefinition } from "../src/actors/exporter/definition.ts"
 import { exporterName } from "../src/actors/names.ts"
+import { ArchiveReader } from "../src/archive/archive-reader.ts"
+import { ExportService } from "../src/recorder/export/export-service.ts"
+import { memoryLimits, workerEntry } from "../src/recorder/worker-entries.ts"
 import { ActorSystem } from "../src/runtime/actor-system.ts"
 import { systemClock } from "../src/runtime/clock.ts"
 import { defaultRestartPolicy } from "../src/runtime/supervisor.ts"
-import { workerThread } from "../src/runtime/thread.ts"
-import { ArchiveReader } from "../src/trace/archive/archive-reader.ts"
-import { ExportService } from "../src/tracer/export-service.ts"
-import { memoryLimits, workerEntry } from "../src/tracer/worker-entries.ts"
+import { workerThread } from "../src/runtime/thread/thread.ts"
 
 /** What one export took. */
 export interface ExportCost {

@@ -4,8 +4,8 @@
  * everything is acknowledged.
  */
 import { type MessagePort, parentPort } from "node:worker_threads"
-import { Inbox } from "../src/runtime/inbox.ts"
-import { Outbox } from "../src/runtime/outbox.ts"
+import { Inbox } from "../src/runtime/mailbox/inbox.ts"
+import { Outbox } from "../src/runtime/mailbox/outbox.ts"
 
 export type Way = "shared" | "clone" | "transfer"
 

@@ -21,8 +21,8 @@ export interface SimdModule {
 }
 
 const modules: ReadonlyArray<SimdModule> = [
-  { sources: "src/kube/scanner/simd", entry: "scan.ts", pages: 83 },
-  { sources: "src/trace/simkube-simd", entry: "object.ts", pages: 22 },
+  { sources: "src/kube/scanner/simd/assembly", entry: "scan.ts", pages: 83 },
+  { sources: "src/trace/formats/simkube/simd/assembly", entry: "object.ts", pages: 22 },
 ]
 
 const project = fileURLToPath(new URL("../", import.meta.url))

@@ -2,23 +2,23 @@
 import { randomBytes } from "node:crypto"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
-import type { CommandSyntax, OptionValues } from "./arguments.ts"
-import { type Command, command } from "./command.ts"
-import { type ExitCode, exitCodes } from "./exit-codes.ts"
-import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export-client.ts"
-import { type ExportError, isExportError } from "./export-errors.ts"
-import { readForecast } from "./export-forecast.ts"
-import { type Destination, defaultServer, defaultStart, exportOptions } from "./export-options.ts"
-import { type ExportProgress, expectedEvents, showProgress } from "./export-progress.ts"
-import { report, reportForecast } from "./export-report.ts"
-import { exportTrace } from "./export-trace.ts"
-import { formatInstant, parseInstant } from "./instant.ts"
-import { createLiveLine, systemLiveClock } from "./live-line.ts"
-import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "./output-file.ts"
-import { type Recorder, recorderAt } from "./recorder-connection.ts"
-import { recorderToken } from "./recorder-token.ts"
-import { isLive, type Terminal } from "./terminal.ts"
-import { UsageError } from "./usage-error.ts"
+import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { formatInstant, parseInstant } from "./command-line/instant.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
+import { type ExportError, isExportError } from "./export/export-errors.ts"
+import { readForecast } from "./export/export-forecast.ts"
+import { type Destination, defaultServer, defaultStart, exportOptions } from "./export/export-options.ts"
+import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
+import { report, reportForecast } from "./export/export-report.ts"
+import { exportTrace } from "./export/export-trace.ts"
+import { type Recorder, recorderAt } from "./export/recorder-connection.ts"
+import { recorderToken } from "./export/recorder-token.ts"
+import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
+import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "./terminal/output-file.ts"
+import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof exportOptions> = {
@@ -135,7 +135,7 @@ const findRecorder = async (order: Order, { environment }: Terminal, signal: Abo
   const token = await recorderToken(order.tokenFile, environment)
   if (address === undefined) return recorderAt(server, token)
   // What reads kubeconfigs is loaded only when there is one to be read.
-  const { recorderInCluster } = await import("./export-in-cluster.ts")
+  const { recorderInCluster } = await import("./export/export-in-cluster.ts")
   return recorderInCluster({ ...order, address, environment, token, idleTimeoutMs, userAgent: userAgent(), signal })
 }
 

@@ -9,16 +9,16 @@ import {
   type Unresolved,
   watchedResources,
 } from "../k8s/index.ts"
-import { quoted } from "../tracer/configuration/quoted.ts"
-import { withinNamespaces } from "../tracer/configuration/tracked-kind.ts"
-import type { CommandSyntax, OptionValues } from "./arguments.ts"
-import { type Command, command } from "./command.ts"
-import { type ExitCode, exitCodes } from "./exit-codes.ts"
-import { readK8sConfiguration } from "./k8s-configuration.ts"
-import { k8sOptions } from "./k8s-options.ts"
-import { withResolver } from "./k8s-resolver.ts"
-import type { Terminal } from "./terminal.ts"
-import { UsageError } from "./usage-error.ts"
+import { quoted } from "../recorder/configuration/quoted.ts"
+import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
+import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
+import { k8sOptions } from "./k8s/k8s-options.ts"
+import { withResolver } from "./k8s/k8s-resolver.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof k8sOptions> = {

@@ -1,7 +1,7 @@
 /** The process `reel`: runs when it is imported (bin/reel.js does), and ends the process with the command's exit code. */
-import { exitCodes } from "./exit-codes.ts"
+import { exitCodes } from "./command-line/exit-codes.ts"
 import { reel } from "./reel.ts"
-import { processTerminal } from "./terminal.ts"
+import { processTerminal } from "./terminal/terminal.ts"
 
 // "reel help | head -1": the reader is gone, there is nobody left to tell, and a stack trace would tell them the wrong thing.
 process.stdout.on("error", () => {

@@ -1,5 +1,5 @@
 /**
- * `reel record`: arguments, and what is said while it runs. The recorder itself is src/tracer.
+ * `reel record`: arguments, and what is said while it runs. The recorder itself is src/recorder.
  *
  * Log lines go to standard error; the live status line to standard output, and only when that is a terminal.
  */
@@ -18,17 +18,17 @@ import {
   text,
   value,
   withDefault,
-} from "./arguments.ts"
-import { type Command, command } from "./command.ts"
-import { type ExitCode, exitCodes } from "./exit-codes.ts"
-import { createLiveLine, systemLiveClock } from "./live-line.ts"
-import { createLogger, type LogFormat, type Logger, levelOf } from "./log.ts"
-import { createLogSink } from "./log-sink.ts"
-import { formatCount } from "./quantities.ts"
-import { accessOptions, type RecordAccess, readAccess } from "./record-access.ts"
-import { type RecordingStatus, renderStatusLine } from "./status-line.ts"
-import { isColoured, isLive, type Terminal } from "./terminal.ts"
-import { UsageError } from "./usage-error.ts"
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { accessOptions, type RecordAccess, readAccess } from "./record/record-access.ts"
+import { type RecordingStatus, renderStatusLine } from "./record/status-line.ts"
+import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
+import { createLogger, type LogFormat, type Logger, levelOf } from "./terminal/log.ts"
+import { createLogSink } from "./terminal/log-sink.ts"
+import { formatCount } from "./terminal/quantities.ts"
+import { isColoured, isLive, type Terminal } from "./terminal/terminal.ts"
 
 /** Everything the command line says about a recording. */
 export interface RecordOptions extends RecordAccess {
@@ -143,7 +143,7 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 /** The recorder is loaded only when it is run: help and export need none of it. */
-const loadRecorder = async (): Promise<RunRecorder> => (await import("./run-recorder.ts")).runRecorder
+const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/run-recorder.ts")).runRecorder
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {

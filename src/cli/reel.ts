@@ -1,11 +1,11 @@
 /** `reel`: finds the command and runs it. Commands are loaded when they are called, so that none pays for another. */
-import { quoted } from "../tracer/configuration/quoted.ts"
-import { nearest } from "../tracer/configuration/spelling.ts"
-import { type Command, command } from "./command.ts"
-import { type ExitCode, exitCodes } from "./exit-codes.ts"
-import { renderHelp, renderOverview } from "./help.ts"
-import { columnsOf, type Terminal } from "./terminal.ts"
-import { UsageError } from "./usage-error.ts"
+import { quoted } from "../recorder/configuration/quoted.ts"
+import { nearest } from "../recorder/configuration/spelling.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { renderHelp, renderOverview } from "./command-line/help.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 /** A command before it is loaded. `summary` is that of its syntax. */

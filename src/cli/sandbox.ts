@@ -1,10 +1,10 @@
 /** `reel sandbox`: arguments and printing. The cluster is src/sandbox. */
 import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
+import { visible } from "../recorder/configuration/quoted.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
-import { visible } from "../tracer/configuration/quoted.ts"
 import {
   type CommandSyntax,
   flag,
@@ -14,11 +14,11 @@ import {
   optional,
   text,
   withDefault,
-} from "./arguments.ts"
-import { type Command, command } from "./command.ts"
-import { type ExitCode, exitCodes } from "./exit-codes.ts"
-import type { Terminal } from "./terminal.ts"
-import { UsageError } from "./usage-error.ts"
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
   port: withDefault("8001", {

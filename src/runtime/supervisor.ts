@@ -20,7 +20,7 @@ import { BackOff, type BackOffPolicy } from "./back-off.ts"
 import type { Clock, Timer } from "./clock.ts"
 import { ControlCaller, type ControlInterface } from "./control.ts"
 import { ActorGaveUp, ActorGone, type CallError } from "./errors.ts"
-import type { StartThread, Thread } from "./thread.ts"
+import type { StartThread, Thread } from "./thread/thread.ts"
 
 export type ActorState = "starting" | "running" | "backing-off" | "stopping" | "stopped" | "gave-up"
 

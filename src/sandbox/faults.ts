@@ -6,15 +6,15 @@
  * happen at once or a number of times, and are counted.
  */
 
+import { expiredWatch, type Failure } from "../apiserver/answers/failure.ts"
+import type { Exchange } from "../apiserver/exchange.ts"
+import type { Resource } from "../apiserver/kinds/resources.ts"
+import { GetGate } from "../apiserver/list/get-gate.ts"
+import type { WatchRequest } from "../apiserver/list/list-options.ts"
+import { anyCovers, covers, everything } from "../apiserver/scope.ts"
+import type { WatchStream } from "../apiserver/watch/watch-stream.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Exchange } from "./exchange.ts"
-import { expiredWatch, type Failure } from "./failure.ts"
-import { GetGate } from "./get-gate.ts"
-import type { WatchRequest } from "./list-options.ts"
-import type { Resource } from "./resources.ts"
-import { anyCovers, covers, everything } from "./scope.ts"
 import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
-import type { WatchStream } from "./watch-stream.ts"
 
 /** What {@link Faults.count} counts. */
 export type FaultKind = "expired" | "answered" | "hung-up" | "truncated" | "slow-reader"

@@ -6,9 +6,9 @@
  * keeps the identifiers only, `none` nothing.
  */
 
-import { type Change, objectBytes, parseObject } from "./change.ts"
-import type { StoredObject } from "./kubernetes-object.ts"
-import { type GvkName, gvkName } from "./resources.ts"
+import { type GvkName, gvkName } from "../apiserver/kinds/resources.ts"
+import type { StoredObject } from "../apiserver/objects/kubernetes-object.ts"
+import { type Change, objectBytes, parseObject } from "../apiserver/watch/change.ts"
 
 export type LedgerMode = "objects" | "versions" | "none"
 

@@ -5,7 +5,15 @@
  * A put stringifies the object once and keeps no reference to it: the caller may go on changing it.
  */
 
-import type { Clock } from "../runtime/clock.ts"
+import type { JsonFormat } from "../apiserver/answers/json-spacing.ts"
+import { UnknownKindError, UnknownObjectError } from "../apiserver/errors.ts"
+import { type GvkName, gvkName, type Resource, type StoredAs } from "../apiserver/kinds/resources.ts"
+import { Collection, type LiveObject } from "../apiserver/list/collection.ts"
+import type { KubernetesObject, StoredObject } from "../apiserver/objects/kubernetes-object.ts"
+import { type Encoding, encodeObject, isUnchanged, withVersion } from "../apiserver/objects/object-encoding.ts"
+import { ParsedStates } from "../apiserver/objects/parsed-states.ts"
+import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "../apiserver/objects/stamped-object.ts"
+import { timestamp } from "../apiserver/objects/timestamp.ts"
 import {
   type Change,
   type ChangeRecord,
@@ -15,19 +23,11 @@ import {
   type Owner,
   parseObject,
   restamped,
-} from "./change.ts"
-import { Collection, type LiveObject } from "./collection.ts"
-import { UnknownKindError, UnknownObjectError } from "./errors.ts"
-import type { JsonFormat } from "./json-spacing.ts"
-import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
+} from "../apiserver/watch/change.ts"
+import type { Clock } from "../runtime/clock.ts"
 import type { Ledger } from "./ledger.ts"
-import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-encoding.ts"
-import { ParsedStates } from "./parsed-states.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
-import { type GvkName, gvkName, type Resource, type StoredAs } from "./resources.ts"
 import type { MutableObject } from "./rules/kind-rules.ts"
-import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
-import { timestamp } from "./timestamp.ts"
 
 export interface ObjectStoreOptions {
   readonly clock: Clock

@@ -12,27 +12,33 @@
  * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
  */
 
+import { compact, type JsonFormat, spaced } from "../apiserver/answers/json-spacing.ts"
+import { ApiServer } from "../apiserver/api-server.ts"
+import type { ApiServerOptions } from "../apiserver/api-server-options.ts"
+import type { Backend } from "../apiserver/backend.ts"
+import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
+import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
+import { ServedKinds } from "../apiserver/kinds/served-kinds.ts"
+import type { KubernetesObject, StoredObject } from "../apiserver/objects/kubernetes-object.ts"
+import type { RequestLog } from "../apiserver/request-log.ts"
+import { warnProcess } from "../apiserver/trouble.ts"
+import {
+  type KindedObject,
+  lowerRevision,
+  replaceCluster,
+  restoreBackup,
+  type Survivors,
+} from "../apiserver/watch/past.ts"
+import { bookmarkLine } from "../apiserver/watch/watch-stream.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { systemClock, type Timer } from "../runtime/clock.ts"
-import { ApiServer } from "./api-server.ts"
-import type { ApiServerOptions } from "./api-server-options.ts"
 import { assembleBackend } from "./assembly.ts"
-import type { Backend } from "./backend.ts"
-import { builtinResources } from "./builtin-resources.ts"
 import type { Faults } from "./faults.ts"
-import { compact, type JsonFormat, spaced } from "./json-spacing.ts"
-import type { KubernetesObject, StoredObject } from "./kubernetes-object.ts"
 import { Ledger, type LedgerMode } from "./ledger.ts"
 import { ClusterLife } from "./lifecycle/cluster-life.ts"
 import { answerLocally, type LocalAnswer, type LocalRequest } from "./local-request.ts"
 import { ObjectStore } from "./object-store.ts"
-import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./past.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
-import type { RequestLog } from "./request-log.ts"
-import { type GvkName, type Resource, ResourceRegistry } from "./resources.ts"
-import { ServedKinds } from "./served-kinds.ts"
-import { warnProcess } from "./trouble.ts"
-import { bookmarkLine } from "./watch-stream.ts"
 
 export interface SandboxOptions extends ApiServerOptions {
   /** Answer JSON with a space after every `:` and `,`, watch lines included. Default false. */

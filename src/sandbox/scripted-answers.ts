@@ -1,6 +1,5 @@
 /** Answers that a test wants instead of the server's own: 403, 429, 500 and the like, with the bodies they really have. */
 
-import type { Exchange } from "./exchange.ts"
 import {
   badRequest,
   type Failure,
@@ -11,9 +10,10 @@ import {
   unavailable,
   unexplained,
   unknownResource,
-} from "./failure.ts"
-import type { Resource } from "./resources.ts"
-import { covers } from "./scope.ts"
+} from "../apiserver/answers/failure.ts"
+import type { Exchange } from "../apiserver/exchange.ts"
+import type { Resource } from "../apiserver/kinds/resources.ts"
+import { covers } from "../apiserver/scope.ts"
 
 export interface RespondOptions {
   /** How many requests are answered so. Default: until the faults are cleared. */

@@ -1,17 +1,23 @@
 /** Lists and watches over the object store: which state or which changes a request gets, and which 410 or 504. */
 
-import type { Backend, WatchFeed } from "./backend.ts"
-import { type Change, keyOf } from "./change.ts"
-import type { Collection } from "./collection.ts"
-import { encodeContinue } from "./continue-token.ts"
-import { expiredContinue, expiredList, expiredWatch, type Failure, tooLargeVersion } from "./failure.ts"
-import type { ListRequest, WatchRequest } from "./list-options.ts"
-import type { ListAnswer } from "./list-response.ts"
+import {
+  expiredContinue,
+  expiredList,
+  expiredWatch,
+  type Failure,
+  tooLargeVersion,
+} from "../apiserver/answers/failure.ts"
+import type { Backend, WatchFeed } from "../apiserver/backend.ts"
+import type { Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
+import type { Collection } from "../apiserver/list/collection.ts"
+import { encodeContinue } from "../apiserver/list/continue-token.ts"
+import type { ListRequest, WatchRequest } from "../apiserver/list/list-options.ts"
+import type { ListAnswer } from "../apiserver/list/list-response.ts"
+import { pageOf } from "../apiserver/list/snapshot.ts"
+import type { OpenApiDocuments } from "../apiserver/schema/openapi-document.ts"
+import { type Change, keyOf } from "../apiserver/watch/change.ts"
+import { bookmarkLine, type WatchStream } from "../apiserver/watch/watch-stream.ts"
 import type { ObjectStore } from "./object-store.ts"
-import type { Resource, ResourceRegistry } from "./resources.ts"
-import type { OpenApiDocuments } from "./schema/openapi-document.ts"
-import { pageOf } from "./snapshot.ts"
-import { bookmarkLine, type WatchStream } from "./watch-stream.ts"
 import type { WriteOutcome, WriteRequest } from "./writes/write-request.ts"
 import type { Writer } from "./writes/writer.ts"
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { describe, expect, test } from "vitest"
-import { exitCodeMeanings, exitCodes } from "../../src/cli/exit-codes.ts"
+import { exitCodeMeanings, exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { type RecordOptions, recordCommand } from "../../src/cli/record.ts"
 import { commands, reel } from "../../src/cli/reel.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"

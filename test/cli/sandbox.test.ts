@@ -3,7 +3,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { sandboxCommand } from "../../src/cli/sandbox.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 

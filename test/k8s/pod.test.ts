@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { digestOf } from "../../scripts/image.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { type Certificates, makeCertificates } from "../kube/certificates.ts"
-import { type ExportedLine, everything } from "../tracer/recorder/recorder-command.ts"
+import { type ExportedLine, everything } from "../recorder/recorder/recorder-command.ts"
 import { environmentOf, type Printed, printed } from "./printed.ts"
 import { type PodSettings, StagedImage } from "./staged-image.ts"
 

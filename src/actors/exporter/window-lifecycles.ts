@@ -6,9 +6,10 @@
  * again adds a life instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); who owns a pod is decided now,
  * with all that is known, not when its first message happened to arrive (W-32).
  */
-import type { OwnerReference } from "../../trace/owner-references.ts"
-import type { Ownership } from "../../trace/ownership.ts"
-import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/simkube-trace.ts"
+
+import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
+import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
+import type { Ownership } from "../../trace/ownership/ownership.ts"
 
 /** Start and end are whole seconds since the Unix epoch. */
 export interface PodLife {

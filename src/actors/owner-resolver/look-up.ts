@@ -11,7 +11,7 @@ import type { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"
 import type { Timers } from "../../kube/http/timers.ts"
 import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.ts"
-import type { OwnerQuestion } from "../owner-messages.ts"
+import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 
 export type LookUpOutcome =
   /** `namespace` is the empty string for a cluster-scoped owner; `ownerReferences` is JSON, empty when there are none. */

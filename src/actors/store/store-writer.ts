@@ -5,14 +5,16 @@
  * after that, until the whole recorder is given up for a defect in what one sender sends. Its sender is told of instead, and
  * nothing more of that life is taken: what follows may build on what is missing.
  */
+
+import type { ArchiveWriter } from "../../archive/archive-writer.ts"
+import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
+import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
+import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
-import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
-import type { AnsweredOwner } from "../../trace/archive/unrecorded-owners.ts"
-import type { AppendResult, CommitResult } from "../../trace/archive/writing.ts"
-import { type Gap, MalformedFrameError } from "../../trace/observations.ts"
+import { type Gap, MalformedFrameError } from "../../wire/observations.ts"
+import { decodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
 import {
   observationsMailbox,
   ownerAnswersMailbox,
@@ -20,7 +22,6 @@ import {
   ownerResolverName,
   storedStateMailbox,
 } from "../names.ts"
-import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
 import type { ExpectedKinds, StoreConfig, StoreReport } from "./definition.ts"
 import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { Presence } from "./presence.ts"

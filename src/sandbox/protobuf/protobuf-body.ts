@@ -6,8 +6,8 @@
  * What is wrong with a body is answered in the words of Kubernetes 1.34.4.
  */
 
+import { badRequest, type Failure, fail } from "../../apiserver/answers/failure.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
-import { badRequest, type Failure, fail } from "../failure.ts"
 import { refuse } from "../writes/refusal.ts"
 import { unsupportedMediaType } from "../writes/write-failures.ts"
 import type { WriteRequest } from "../writes/write-request.ts"

@@ -1,9 +1,9 @@
 /** The 422 answer for an object that its rules refuse, worded as Kubernetes 1.34.4 words it. */
 
-import type { Failure } from "../failure.ts"
-import type { Resource } from "../resources.ts"
-import { goQuote, goValue } from "./go-value.ts"
+import type { Failure } from "../../apiserver/answers/failure.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
 import type { FieldError, FieldErrorType } from "./kind-rules.ts"
+import { goQuote, goValue } from "./values/go-value.ts"
 
 const words: Readonly<Record<FieldErrorType, string>> = {
   Required: "Required value",

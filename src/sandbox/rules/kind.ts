@@ -4,9 +4,9 @@
  */
 
 import type { DefaultTable } from "./default-table.ts"
-import type { Errors } from "./field-error.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
-import type { NameFormat } from "./object-metadata.ts"
+import type { Errors } from "./values/field-error.ts"
+import type { NameFormat } from "./values/object-metadata.ts"
 
 /** Adds what is wrong with an object. */
 export type Check = (object: MutableObject, errors: Errors) => void

@@ -1,7 +1,7 @@
 /** What only writes are refused with, word for word as Kubernetes 1.34.4 answered (tried on a real server). */
 
-import { type Failure, type FailureCause, fail, groupDetail } from "../failure.ts"
-import { qualifiedName, type Resource } from "../resources.ts"
+import { type Failure, type FailureCause, fail, groupDetail } from "../../apiserver/answers/failure.ts"
+import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
   ...(name === "" ? {} : { name }),

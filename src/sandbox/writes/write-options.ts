@@ -1,8 +1,8 @@
 /** The query of a write, read and validated as Kubernetes 1.34.4 does, in its words. */
 
-import { badRequest, type FailureCause } from "../failure.ts"
-import { flag } from "../list-options.ts"
-import { goQuote } from "../schema/go-quote.ts"
+import { badRequest, type FailureCause } from "../../apiserver/answers/failure.ts"
+import { flag } from "../../apiserver/list/list-options.ts"
+import { goQuote } from "../../apiserver/schema/go-quote.ts"
 import { refuse } from "./refusal.ts"
 import { invalidOptions } from "./write-failures.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"

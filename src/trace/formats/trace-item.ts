@@ -8,7 +8,7 @@
  */
 
 import type { TraceEvent } from "../event.ts"
-import type { OwnedLifecycles } from "../simkube-trace.ts"
+import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
 
 /**
  * What was taken out of the objects before they came into the trace.

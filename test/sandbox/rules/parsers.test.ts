@@ -1,9 +1,13 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { scheduleComplaint } from "../../../src/sandbox/rules/cron-schedule.ts"
-import { goJson, goQuote } from "../../../src/sandbox/rules/go-value.ts"
-import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../../src/sandbox/rules/names.ts"
-import { canonicalQuantity, quantityOf } from "../../../src/sandbox/rules/quantity.ts"
+import { goJson, goQuote } from "../../../src/sandbox/rules/values/go-value.ts"
+import {
+  labelComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../src/sandbox/rules/values/names.ts"
+import { canonicalQuantity, quantityOf } from "../../../src/sandbox/rules/values/quantity.ts"
+import { scheduleComplaint } from "../../../src/sandbox/rules/workloads/cron-schedule.ts"
 
 describe("a quantity", () => {
   test.each([

@@ -3,7 +3,7 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { goJsonError } from "../../../src/sandbox/writes/go-json-error.ts"
+import { goJsonError } from "../../../src/sandbox/writes/body/go-json-error.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 
 let sandbox: Sandbox

@@ -3,7 +3,7 @@
  * equals. Why it goes nowhere is told in the words of kube-scheduler.
  */
 
-import type { Node, Pod } from "../objects.ts"
+import type { Node, Pod } from "../../../kube/client/objects.ts"
 import { matchesNode, untoleratedTaint } from "./node-match.ts"
 import { type Resources, requestsOf, resourcesOf } from "./pod-requests.ts"
 import { wholeUnits } from "./quantity.ts"

@@ -1,6 +1,6 @@
 /** CPU and memory that a Pod asks for (component-helpers resource.PodRequests). */
 
-import type { Container, PodSpec } from "../objects.ts"
+import type { Container, PodSpec } from "../../../kube/client/objects.ts"
 import { thousandths, wholeUnits } from "./quantity.ts"
 
 export interface Resources {

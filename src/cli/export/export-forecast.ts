@@ -1,0 +1,83 @@
+/** What `reel export --dry-run` prints: what the recorder says an export would hold. */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { formatInstant } from "../command-line/instant.ts"
+import { formatCount } from "../terminal/quantities.ts"
+
+const Range = Schema.Struct({ start: Schema.Number, end: Schema.Number })
+
+/** The part of the recorder's answer that is printed; more may stand there. */
+const Forecast = Schema.Struct({
+  window: Range,
+  kinds: Schema.Array(
+    Schema.Struct({
+      gvk: Schema.String,
+      state: Schema.String,
+      detail: Schema.String,
+      events: Schema.Number,
+      objects: Schema.Number,
+      ranges: Schema.Array(Range),
+      gaps: Schema.Array(Schema.Struct({ ...Range.fields, reason: Schema.String })),
+    }),
+  ),
+  countedBefore: Schema.Array(Schema.String),
+  incomplete: Schema.Array(Schema.String),
+  leftOut: Schema.Array(Schema.String),
+  unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
+  refusals: Schema.Array(Schema.String),
+})
+export type Forecast = typeof Forecast.Type
+
+/** `undefined`: what answered is no recorder of ours. */
+export const readForecast = (answer: unknown): Forecast | undefined => {
+  const reading = Schema.decodeUnknownResult(Forecast)(answer)
+  return Result.isSuccess(reading) ? reading.success : undefined
+}
+
+/** Whether the export would come, and with everything. `isYoung`: what `incomplete` names is missing from nothing that was asked for. */
+export const verdictOf = (
+  { refusals, kinds, incomplete, unknownOwners }: Forecast,
+  isYoung: boolean,
+): "whole" | "incomplete" | "refused" => {
+  if (refusals.length > 0) return "refused"
+  const gaps = kinds.reduce((sum, kind) => sum + kind.gaps.length, 0)
+  return gaps + (isYoung ? 0 : incomplete.length) + unknownOwners.count === 0 ? "whole" : "incomplete"
+}
+
+/** The forecast in lines, without line breaks at their ends. */
+export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
+  const { window, kinds, countedBefore, leftOut, unknownOwners, refusals } = forecast
+  const total = kinds.reduce(
+    (sum, { objects, events }) => ({ objects: sum.objects + objects, events: sum.events + events }),
+    {
+      objects: 0,
+      events: 0,
+    },
+  )
+  const lines = [`${held(total)}${before(countedBefore)}, ${span(window)}`]
+  for (const { gvk, state, detail, objects, events, ranges, gaps } of kinds) {
+    const [first, last] = [ranges[0], ranges.at(-1)]
+    const recorded =
+      first === undefined || last === undefined
+        ? "nothing recorded"
+        : `recorded ${span({ start: first.start, end: last.end })}`
+    const reason = state === "watching" || detail === "" ? "" : ` (${detail})`
+    lines.push(`  ${gvk}: ${held({ objects, events })}, ${recorded}, ${state}${reason}`)
+    for (const gap of gaps) lines.push(`    gap ${span(gap)}: ${gap.reason}`)
+  }
+  if (leftOut.length > 0) lines.push(`no place in this format for ${leftOut.join(", ")}`)
+  if (unknownOwners.count > 0)
+    lines.push(`${formatCount(unknownOwners.count, "owner")} not known: ${unknownOwners.first.join(", ")}`)
+  for (const refusal of refusals) lines.push(`it would be refused: ${refusal}`)
+  return lines.map(visible)
+}
+
+const held = ({ objects, events }: { readonly objects: number; readonly events: number }): string =>
+  `${formatCount(objects, "object")} at the start and ${formatCount(events, "event")}`
+
+/** What is counted is more than what would come. */
+const before = (filters: ReadonlyArray<string>): string =>
+  filters.length === 0 ? "" : ` before ${filters.join(" and ")}`
+
+const span = ({ start, end }: typeof Range.Type): string => `${formatInstant(start)} to ${formatInstant(end)}`

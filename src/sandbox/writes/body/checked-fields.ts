@@ -1,0 +1,52 @@
+/**
+ * A decoded object against the type of its kind: values of the wrong type are refused, unknown and repeated fields are
+ * refused or warned of as the client wishes, and unknown ones are dropped.
+ */
+
+import { badRequest } from "../../../apiserver/answers/failure.ts"
+import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import {
+  decodeFailure,
+  pruneUnknownFields,
+  strictFailure,
+  strictFieldProblems,
+  unknownFields,
+} from "../../../apiserver/schema/field-check.ts"
+import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
+import { refuse } from "../refusal.ts"
+import type { WritableKind } from "../surroundings.ts"
+import type { WriteOptions } from "../write-options.ts"
+import type { BodyText } from "./body.ts"
+
+/** `text` is what the object came as. The object is left as Go would write it. Throws Refusal. */
+export const checkFields = (
+  { resource, type }: WritableKind,
+  object: MutableObject,
+  text: BodyText,
+  { fieldValidation, warnings }: WriteOptions,
+): void => {
+  const misfit = decodeFailure(resource.gvk, type, object)
+  if (misfit !== undefined) refuse(badRequest(misfit))
+  const { json, mayRepeat, repeated } = text
+  const isClean = unknownFields(type, object).length === 0
+  const mayWarn = fieldValidation === "Strict" || mayRepeat || repeated.length > 0
+  if (!isClean || (fieldValidation !== "Ignore" && mayWarn)) {
+    const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(type, json, object)
+    if (fieldValidation === "Strict" && problems.length + repeated.length > 0) {
+      const together = repeated.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`]
+      refuse(badRequest(strictFailure(resource.gvk, [...together, ...problems])))
+    }
+    pruneUnknownFields(type, object)
+    if (fieldValidation !== "Ignore") warnings.push(...repeated, ...problems)
+  }
+  writeAsGo(type, object)
+}
+
+/** In place: the object has just been decoded and belongs to the caller. */
+const writeAsGo = (type: KubernetesType, object: MutableObject): void => {
+  const written = asGoWrites(type, object) as MutableObject
+  if (written === object) return
+  for (const key of Object.keys(object)) if (!Object.hasOwn(written, key)) delete object[key]
+  Object.assign(object, written)
+}
