@@ -13,16 +13,28 @@ import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export interface SimdModule {
-  /** Folder of the sources. The built module is beside it, with `-module.ts` after its name. */
+  /** Folder of the sources. */
   readonly sources: string
+  /** The built module, committed. */
+  readonly file: string
   readonly entry: string
   /** Memory, in pages of 64 KiB, most of which are touched only by objects of many hundred kB (layout.ts). */
   readonly pages: number
 }
 
 const modules: ReadonlyArray<SimdModule> = [
-  { sources: "src/kube/scanner/simd/assembly", entry: "scan.ts", pages: 83 },
-  { sources: "src/trace/formats/simkube/simd/assembly", entry: "object.ts", pages: 22 },
+  {
+    sources: "src/kube/scanner/simd/assembly",
+    file: "src/kube/scanner/simd/simd-module.ts",
+    entry: "scan.ts",
+    pages: 83,
+  },
+  {
+    sources: "src/trace/formats/simkube/simd/assembly",
+    file: "src/trace/formats/simkube/simd/simkube-simd-module.ts",
+    entry: "object.ts",
+    pages: 22,
+  },
 ]
 
 const project = fileURLToPath(new URL("../", import.meta.url))
@@ -68,7 +80,7 @@ export const staleModules = (
 ): Map<string, string> => {
   const stale = new Map<string, string>()
   for (const module of wanted) {
-    const file = `${module.sources}-module.ts`
+    const { file } = module
     const text = moduleText(join(root, module.sources), compiled(module))
     const isFresh = existsSync(join(root, file)) && readFileSync(join(root, file), "utf8") === text
     if (!isFresh) stale.set(file, text)

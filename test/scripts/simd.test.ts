@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type SimdModule, staleModules } from "../../scripts/simd.ts"
 
-const module: SimdModule = { sources: "src/pass", entry: "pass.ts", pages: 1 }
-const file = "src/pass-module.ts"
+const module: SimdModule = { sources: "src/pass", file: "src/pass-module.ts", entry: "pass.ts", pages: 1 }
+const { file } = module
 
 describe("a committed WebAssembly module", () => {
   let root = ""
