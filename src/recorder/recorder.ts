@@ -229,7 +229,7 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 
-/** Remembers which cluster this is, so that another one behind the same address is noticed (rule 12). Not permitted: the versions must do. */
+/** Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Not permitted: the versions must do. */
 const learnCluster = (recording: Recording, credentials: Credentials, userAgent: string) =>
   Effect.gen(function* () {
     const known = yield* recording.store.call("clusterUid", undefined)

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /export`: SimKube's own request (simkube.md §3.1) with our additions.
+ * The body of `POST /export`: SimKube's own request (docs/facts/simkube.md#export-request) with our additions.
  *
  * A field that we do not know is refused by name: a misspelt filter that is ignored gives a trace that looks right and is not.
  */
