@@ -7,8 +7,8 @@
  * them, because only with them can it be written again byte for byte.
  */
 
-import type { TraceEvent } from "../event.ts"
-import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
+import type { TraceEvent } from "./event.ts"
+import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
 
 /**
  * What was taken out of the objects before they came into the trace.

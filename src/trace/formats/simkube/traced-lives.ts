@@ -9,15 +9,15 @@
  * Memory: one entry per pod that has run, some 150 bytes; owners that many pods share are kept once.
  */
 
-import type { ObjectEvent } from "../event.ts"
-import { NestingTooDeepError } from "../formats/simkube/hash/simkube-hash.ts"
-import { stablePodSpecHash } from "../formats/simkube/hash/stable-pod-spec.ts"
-import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../formats/simkube/simkube-trace.ts"
-import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../json/exact-json.ts"
-import { type OwnerReference, readOwnerReferences } from "../ownership/owner-references.ts"
-import { withoutManagedFields } from "../sanitising/managed-fields.ts"
-import { endedLifetime, nextLifetime, observeLifetime, type PodLifetime } from "./pod-lifecycle.ts"
-import { podKind } from "./pod-lives-kind.ts"
+import type { ObjectEvent } from "../../event.ts"
+import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../../json/exact-json.ts"
+import { type OwnerReference, readOwnerReferences } from "../../ownership/owner-references.ts"
+import { endedLifetime, nextLifetime, observeLifetime, type PodLifetime } from "../../pods/pod-lifecycle.ts"
+import { podKind } from "../../pods/pod-lives-kind.ts"
+import { withoutManagedFields } from "../../sanitising/managed-fields.ts"
+import { NestingTooDeepError } from "./hash/simkube-hash.ts"
+import { stablePodSpecHash } from "./hash/stable-pod-spec.ts"
+import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "./simkube-trace.ts"
 
 interface TracedPod {
   readonly namespace: string
