@@ -1,10 +1,12 @@
 /** Lives of pods, recorded by real workers that are killed, started over, and told to begin or to stop following pods. */
+
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
 
@@ -70,8 +72,7 @@ test.each(streams)(
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
     const recorded = await RecordedSandbox.start({
       kinds,
-      entry: (role) =>
-        role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role),
+      entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
     })
     const workload = new PodWorkload(recorded.sandbox, seed)
     const fromSeconds = Math.floor(Date.now() / 1000) - 1

@@ -1,16 +1,16 @@
 /**
  * A writer in a process of its own, to be killed.
  *
- *   node child-writer.ts hold <directory>                 takes the directory and keeps it
- *   node child-writer.ts record <directory> <last version> goes on recording where the recording ends
+ *   node child-writer.js hold <directory>                 takes the directory and keeps it
+ *   node child-writer.js record <directory> <last version> goes on recording where the recording ends
  *
  * Recording writes one line per commit that returned: the version up to which everything was acknowledged. A commit that fails is
  * the last line and the end.
  */
 
 import { writeSync } from "node:fs"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { encodeFrame, START } from "./sample-frames.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { encodeFrame, START } from "../sample-frames.ts"
 
 const [mode = "", directory = "", last = "0"] = process.argv.slice(2)
 

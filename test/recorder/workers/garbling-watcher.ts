@@ -2,17 +2,17 @@
  * The real watcher, whose frames of one kind are garbled once it records: in its first life, or in every life for a ConfigMap named
  * so. What a defect of ours would send.
  */
-import { observationsMailbox } from "../../../../src/actors/names.ts"
-import { watcherBody } from "../../../../src/actors/watcher/body.ts"
+import { observationsMailbox } from "../../../src/actors/names.ts"
+import { watcherBody } from "../../../src/actors/watcher/body.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../../src/actors/watcher/definition.ts"
-import type { ActorBody } from "../../../../src/runtime/actor.ts"
-import { Outbox } from "../../../../src/runtime/mailbox/outbox.ts"
-import { runInWorker } from "../../../../src/runtime/thread/worker.ts"
+} from "../../../src/actors/watcher/definition.ts"
+import type { ActorBody } from "../../../src/runtime/actor.ts"
+import { Outbox } from "../../../src/runtime/mailbox/outbox.ts"
+import { runInWorker } from "../../../src/runtime/thread/worker.ts"
 
 const always = "always garbled"
 const once = "garbled once"
