@@ -13,23 +13,16 @@ import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
 import { askCoverage, type Coverage, type KindCoverage, unreadable } from "../http/coverage.ts"
-import {
-  type ExportRefusal,
-  type ExportRequest,
-  filtersOf,
-  ownerDeadlineMs,
-  wantsKind,
-  windowOf,
-} from "./export-request.ts"
+import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
 import {
   asksOwners,
-  type ExportScene,
+  type ExportContext,
   firstLists,
   listingRefusal,
   missingOf,
   needsOwners,
   trackedObjects,
-} from "./order-export.ts"
+} from "./start.ts"
 import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would hold of a kind. */
@@ -57,21 +50,21 @@ export interface ExportForecast extends Coverage {
 
 /** What an export would hold, asked for with `dry_run`. Waits for owners as the export would. */
 export const forecastExport = (
-  { recording, configuration, directory, nowMicros }: ExportScene,
+  { actors, configuration, directory, nowMicros }: ExportContext,
   request: ExportRequest,
 ): Effect.Effect<ExportForecast, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(recording, directory, window, nowMicros)
+    const { cut, kinds } = yield* askCoverage(actors, directory, window, nowMicros)
     // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
     const settled = needsOwners(request, configuration)
-      ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+      ? yield* actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
-    const tracked = recording.statuses.all()
+    const tracked = actors.statuses.all()
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
     const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
@@ -81,7 +74,7 @@ export const forecastExport = (
       cut,
       kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
     })
-    const listing = yield* firstLists(recording, statuses)
+    const listing = yield* firstLists(actors, statuses)
     const missing = missingOf(request, incomplete, gaps, nowMicros)
     return {
       window,

@@ -5,7 +5,7 @@
  */
 import type { ServerResponse } from "node:http"
 import type { Clock } from "../../runtime/clock.ts"
-import type { ExportFacts, ExportSink } from "./run-export.ts"
+import type { ExportFacts, ExportSink } from "./transfer.ts"
 
 /** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
 export const clientPatienceMs = 300_000

@@ -1,5 +1,5 @@
 /**
- * Puts the actors together: one store, one exporter, a watcher per kind, perhaps one for the lives of pods, an owner-resolver when
+ * The actors of a recorder, put together: one store, one exporter, a watcher per kind, perhaps one for the lives of pods, an owner-resolver when
  * one is needed, and what goes between them.
  *
  * What is recorded can be changed while it is recorded (`reconfigure`): only what the change concerns is touched.
@@ -14,9 +14,8 @@ import * as Schema from "effect/Schema"
 import { exporterDefinition } from "../actors/exporter/definition.ts"
 import { exporterName, ownerResolverName, storeName, watcherName } from "../actors/names.ts"
 import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
-import type { WatcherReport } from "../actors/watcher/definition.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
-import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
 import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
@@ -25,9 +24,10 @@ import { type MemoryBound, memoryBound } from "../runtime/thread/container-memor
 import { workerThread } from "../runtime/thread/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
 import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
-import { ExportService } from "./export/export-service.ts"
+import { ExportService } from "./export/service.ts"
 import { KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
+import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { recordStop } from "./record-stop.ts"
@@ -35,39 +35,16 @@ import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "./credential-refresh.ts"
+export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
 
-/** What the recording tells whoever runs it, for logs. All rare, but for `event`. */
-export type RecordingNotice =
-  | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
-  /** `gvk`: the kind that it watches. */
-  | {
-      readonly type: "actor"
-      readonly name: string
-      readonly gvk?: string
-      readonly state: string
-      readonly reason: string
-    }
-  /** `trouble`: why the recording cannot be written, or fresh credentials not be had, now; `undefined` when they can. */
-  | { readonly type: "store"; readonly trouble: string | undefined }
-  | { readonly type: "credentials"; readonly trouble: string | undefined }
-  /** Owners of a kind cannot be asked for; told once per kind and reason. */
-  | { readonly type: "owners"; readonly trouble: string }
-  | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
-  /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
-  | { readonly type: "refused"; readonly name: string; readonly reason: string }
-  /** A recording of an earlier format is being made one of today's; `share` of it is done, 0 to 1. */
-  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
-  /** The recording was closed before the store took this, in words. */
-  | { readonly type: "unwritten"; readonly what: string }
-
-export interface RecordingOptions {
+export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly directory: string
   readonly fsync: "interval" | "always"
   readonly endpoints: EndpointSource
   readonly userAgent: string
-  readonly notify: (notice: RecordingNotice) => void
+  readonly notify: (notice: RecorderNotice) => void
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
   readonly policy?: WatchPolicy
@@ -86,29 +63,29 @@ export class RecordingGone extends Schema.TaggedError<RecordingGone>()("Recordin
 }) {}
 
 /** The store could not be opened or kept: nothing can be recorded. */
-export type RecordingEnd = ActorGaveUp | RecordingGone
+export type RecorderEnd = ActorGaveUp | RecordingGone
 
 /** How a recording was closed. */
-export interface RecordingClose {
+export interface RecorderClose {
   /** Events committed in the store's last life; `undefined` if it did not close in order. */
   readonly events: number | undefined
   /** Kinds of which the last events received could not be written. The server may still have them. */
   readonly unwritten: ReadonlyArray<string>
 }
 
-/** A running recording. */
-export type Recording = Effect.Success<ReturnType<typeof startRecording>>
+/** The actors at work. */
+export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
 
 /** Starts everything; answers once the store is open. Watchers go on starting; ask `statuses`. */
-export const startRecording = (options: RecordingOptions) =>
+export const startRecorderActors = (options: RecorderActorsOptions) =>
   Effect.gen(function* () {
     const clock = options.clock ?? systemClock
     const entry = options.entry ?? workerEntry
     const restart = options.restart ?? defaultRestartPolicy
-    const ended = yield* Deferred.make<never, RecordingEnd>()
+    const ended = yield* Deferred.make<never, RecorderEnd>()
     let kinds = options.kinds
     let plan = watchPlan(kinds)
-    let closed: RecordingClose | undefined
+    let closed: RecorderClose | undefined
     let closedEvents: number | undefined
     const writes = new PatientWrites()
     const system = yield* Effect.acquireRelease(
@@ -220,7 +197,10 @@ export const startRecording = (options: RecordingOptions) =>
       writes.put("which cluster this is", patiently(store, store.call("setClusterUid", uid)))
     }
     const watchers = new Watchers(system, store, plan, {
-      recording: options,
+      userAgent: options.userAgent,
+      policy: options.policy ?? defaultWatchPolicy,
+      reportEvents: options.reportEvents ?? false,
+      notify: options.notify,
       start: worker("watcher"),
       endpoint: endpointFor,
       nextIncarnation: (name, signal) => Effect.runPromise(nextIncarnation(name), { signal }),
@@ -307,7 +287,7 @@ export const startRecording = (options: RecordingOptions) =>
       /** Fails when the recording cannot go on. */
       ended: Deferred.await(ended),
       /** How it ended; `undefined` until the scope is closed. */
-      closed: (): RecordingClose | undefined => closed,
+      closed: (): RecorderClose | undefined => closed,
       /** Remembers which cluster is recorded, as soon as the store can, unless a watcher has said so: it asked later. */
       suggestClusterUid: (uid: string): void => {
         if (!clusterHeard) keepClusterUid(uid)

@@ -1,7 +1,7 @@
 /** The body of `POST /export`: everything that is wrong with it is a 400 that names it, and nothing is ignored. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { ExportRequest, filtersOf, readExportRequest } from "../../../src/recorder/export/export-request.ts"
+import { ExportRequest, filtersOf, readExportRequest } from "../../../src/recorder/export/request.ts"
 
 const good = {
   start_ts: 0,

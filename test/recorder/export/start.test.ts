@@ -1,8 +1,8 @@
 /** Whether an export waits for owners that are being looked up. */
 import { expect, test } from "vitest"
 import type { RecorderConfiguration } from "../../../src/recorder/configuration/tracked-kind.ts"
-import type { ExportRequest } from "../../../src/recorder/export/export-request.ts"
-import { needsOwners } from "../../../src/recorder/export/order-export.ts"
+import type { ExportRequest } from "../../../src/recorder/export/request.ts"
+import { needsOwners } from "../../../src/recorder/export/start.ts"
 
 const request = (format: ExportRequest["format"], excluded_owned?: boolean) =>
   ({

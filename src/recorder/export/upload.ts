@@ -12,9 +12,9 @@ import type { StoreAddress } from "../../blob/target-address.ts"
 import { TargetError } from "../../blob/target-error.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import { json, refuse, text } from "../http/http-answer.ts"
-import { reprDigest, setFacts } from "./client-sink.ts"
-import type { ExportRefusal } from "./export-request.ts"
-import { type ExportOutcome, type ExportRun, runExport } from "./run-export.ts"
+import type { ExportRefusal } from "./request.ts"
+import { reprDigest, setFacts } from "./response-sink.ts"
+import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
 
 export interface UploadSources {
   /** Why the recorder does not write there; `undefined` if it may. */
@@ -73,7 +73,7 @@ const write = async (
   acceptsJson: boolean,
 ): Promise<ExportOutcome> => {
   const sink = { begin: () => undefined, take: (piece: Uint8Array) => target.write(piece) }
-  const outcome = await runExport({ ...run, sink })
+  const outcome = await transferExport({ ...run, sink })
   if (outcome.tag === "whole") {
     try {
       const written = await target.finish()

@@ -8,10 +8,10 @@ import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { ExportLimits } from "./export-limits.ts"
-import type { ExportRefusal } from "./export-request.ts"
-import type { ExportReader } from "./export-service.ts"
-import type { StartedExport } from "./order-export.ts"
+import type { ExportLimits } from "./limits.ts"
+import type { ExportRefusal } from "./request.ts"
+import type { ExportReader } from "./service.ts"
+import type { StartedExport } from "./start.ts"
 
 /** What an export tells of itself before its first byte. */
 export type ExportFacts = Pick<StartedExport, "incomplete" | "gaps" | "leftOut" | "unknownOwners" | "removed">
@@ -45,7 +45,7 @@ export interface ExportRun {
 }
 
 /** Never rejects. */
-export const runExport = ({ start, sink, limits, gone, clock }: ExportRun): Promise<ExportOutcome> =>
+export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun): Promise<ExportOutcome> =>
   new Promise((resolve) => {
     const digest = createHash("sha256")
     let bytes = 0

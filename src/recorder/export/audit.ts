@@ -1,9 +1,9 @@
 /** One line of the log for each export that was asked for: who took what, and what became of it. Never a token. */
 
 import { addressUrl } from "../../blob/target-address.ts"
-import type { ExportDestination, ExportRequest } from "./export-request.ts"
-import { windowOf } from "./export-request.ts"
-import type { ExportOutcome } from "./run-export.ts"
+import type { ExportDestination, ExportRequest } from "./request.ts"
+import { windowOf } from "./request.ts"
+import type { ExportOutcome } from "./transfer.ts"
 
 /** The facts of an audit line, in the order in which they are written. */
 export interface ExportAudit {

@@ -8,7 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { Recording } from "../recording.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
 import {
   type ExportRefusal,
   type ExportRequest,
@@ -17,8 +17,8 @@ import {
   removedFrom,
   wantsKind,
   windowOf,
-} from "./export-request.ts"
-import type { ExportReader, RunningExport } from "./export-service.ts"
+} from "./request.ts"
+import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
   describeIncomplete,
@@ -38,8 +38,8 @@ export interface StartedExport extends RunningExport {
 }
 
 /** The recording that is asked, and where and when it is. */
-export interface ExportScene {
-  readonly recording: Recording
+export interface ExportContext {
+  readonly actors: RecorderActors
   readonly configuration: RecorderConfiguration
   /** The data directory. */
   readonly directory: string
@@ -48,15 +48,15 @@ export interface ExportScene {
 }
 
 /** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
-export const orderExport = (
-  { recording, configuration, directory, nowMicros }: ExportScene,
+export const startExport = (
+  { actors, configuration, directory, nowMicros }: ExportContext,
   request: ExportRequest,
   reader: ExportReader,
   gone: AbortSignal,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
-    const cut = yield* recording
+    const cut = yield* actors
       .cut()
       .pipe(
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
@@ -64,9 +64,9 @@ export const orderExport = (
     const { format, compression } = request
     // Read once: header and trace must say the same, and states change while owners are waited for.
     const wanted = wantsKind(request)
-    const tracked = recording.statuses.all()
+    const tracked = actors.statuses.all()
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
-    const listing = yield* firstLists(recording, statuses)
+    const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
     const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
@@ -86,12 +86,12 @@ export const orderExport = (
       trackedObjects: trackedObjects(configuration),
       incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
     }
-    const settling = recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+    const settling = actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
     const settled = needsOwners(request, configuration)
       ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
       : noneUnknown
     if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client has gone" })
-    const started = yield* recording.exports
+    const started = yield* actors.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
     yield* refuseIncomplete(request, incomplete, started.gaps, nowMicros).pipe(
@@ -132,7 +132,7 @@ export const asksOwners = (request: ExportRequest, configuration: RecorderConfig
  * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
  */
 export const firstLists = (
-  { store }: Pick<Recording, "store">,
+  { store }: Pick<RecorderActors, "store">,
   statuses: ReadonlyArray<KindStatus>,
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.forEach(

@@ -10,21 +10,21 @@ import type { Clock } from "../../runtime/clock.ts"
 import { factsOf } from "../../trace/formats/names.ts"
 import { json, refuse } from "../http/http-answer.ts"
 import { readBody } from "../http/request-body.ts"
-import { clientSink, finishClient } from "./client-sink.ts"
-import { auditOf, type ExportAudit, outcomeText } from "./export-audit.ts"
-import type { ExportForecast } from "./export-forecast.ts"
+import { auditOf, type ExportAudit, outcomeText } from "./audit.ts"
+import type { ExportForecast } from "./forecast.ts"
 import {
   type ExportLimits,
   type ExportPlaces,
   maximumExportsAtOnce,
   retryAfterSeconds,
   withinLimits,
-} from "./export-limits.ts"
-import { type ExportRefusal, type ExportRequest, readExportRequest } from "./export-request.ts"
-import type { ExportReader } from "./export-service.ts"
-import type { StartedExport } from "./order-export.ts"
-import { type ExportOutcome, type ExportRun, runExport } from "./run-export.ts"
-import { type UploadSources, uploadExport } from "./upload-export.ts"
+} from "./limits.ts"
+import { type ExportRefusal, type ExportRequest, readExportRequest } from "./request.ts"
+import { clientSink, finishClient } from "./response-sink.ts"
+import type { ExportReader } from "./service.ts"
+import type { StartedExport } from "./start.ts"
+import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
+import { type UploadSources, uploadExport } from "./upload.ts"
 
 /** What exports need; the recorder provides it. */
 export interface ExportSources extends UploadSources {
@@ -45,7 +45,7 @@ export interface ExportCaller {
   readonly requestId: string
 }
 
-export const answerExport = async (
+export const handleExportRequest = async (
   request: IncomingMessage,
   response: ServerResponse,
   caller: ExportCaller,
@@ -100,7 +100,7 @@ const streamExport = async (
   contentType: string,
   run: Omit<ExportRun, "sink">,
 ): Promise<ExportOutcome> => {
-  const outcome = await runExport({ ...run, sink: clientSink(response, contentType, run.clock) })
+  const outcome = await transferExport({ ...run, sink: clientSink(response, contentType, run.clock) })
   switch (outcome.tag) {
     case "whole":
       return (await finishClient(response, outcome.sha256, run.clock)) ? outcome : { tag: "gone", bytes: outcome.bytes }
