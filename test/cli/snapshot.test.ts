@@ -13,9 +13,9 @@ import { type KubernetesObject, kubeconfigOf, Sandbox } from "../../src/sandbox/
 import { openDecoder } from "../../src/trace/formats/codecs.ts"
 import type { TraceFormatName } from "../../src/trace/formats/names.ts"
 import { stablePodSpecHash } from "../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { TraceItem } from "../../src/trace/formats/trace-item.ts"
 import { compileFilters } from "../../src/trace/selection/filters.ts"
 import { memorySpool } from "../../src/trace/spool.ts"
+import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""
