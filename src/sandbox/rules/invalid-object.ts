@@ -2,7 +2,7 @@
 
 import type { Failure } from "../../apiserver/answers/failure.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { explained, type FieldError } from "../../apiserver/schema/field-error.ts"
+import { explained, type FieldError } from "../schema/field-error.ts"
 
 /** Events of the new group are Events of the core group that look different; errors name what is stored. */
 const errorKind = ({ gvk }: Resource): { readonly group: string; readonly kind: string } =>

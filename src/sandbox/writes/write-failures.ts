@@ -2,7 +2,7 @@
 
 import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
 import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
-import { explained, invalid } from "../../apiserver/schema/field-error.ts"
+import { explained, invalid } from "../schema/field-error.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
   ...(name === "" ? {} : { name }),

@@ -2,14 +2,7 @@
 
 import { invalidOptions } from "../../apiserver/answers/failure.ts"
 import { flag } from "../../apiserver/list/list-options.ts"
-import {
-  type FieldError,
-  forbidden,
-  invalid,
-  notSupported,
-  required,
-  tooLong,
-} from "../../apiserver/schema/field-error.ts"
+import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from "../schema/field-error.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 

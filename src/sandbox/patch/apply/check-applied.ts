@@ -1,6 +1,6 @@
 /** Whether an applied configuration fits its type. The server refuses what does not with a 500 without a reason. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "../json/json-value.ts"
 import { elementText } from "../managed-fields/path-element.ts"
 import { itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"

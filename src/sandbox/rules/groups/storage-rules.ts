@@ -1,5 +1,6 @@
 /** Volumes, claims and what provides them. */
 
+import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import {
   type Errors,
   forbidden,
@@ -8,8 +9,7 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../../apiserver/schema/field-error.ts"
-import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
+} from "../../schema/field-error.ts"
 import type { DefaultTable } from "../default-table.ts"
 import {
   changedKeys,

@@ -1,5 +1,6 @@
 /** Containers: ports, environment, probes, resources. In the order in which the server checks them. */
 
+import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import {
   duplicate,
   type Errors,
@@ -8,8 +9,7 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../../apiserver/schema/field-error.ts"
-import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
+} from "../../schema/field-error.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../values/names.ts"

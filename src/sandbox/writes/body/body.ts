@@ -2,11 +2,11 @@
 
 import { badRequest, type Failure } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import { isTooDeep, maximumDepth } from "../../../apiserver/schema/duplicate-fields.ts"
-import { invalid } from "../../../apiserver/schema/field-error.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { isTooDeep, maximumDepth } from "../../schema/duplicate-fields.ts"
+import { invalid } from "../../schema/field-error.ts"
 import { refuse } from "../refusal.ts"
 import { unsupportedMediaType } from "../write-failures.ts"
 import { mayRepeat, withMergedMembers } from "./repeated-members.ts"

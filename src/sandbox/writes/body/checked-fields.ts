@@ -3,15 +3,10 @@
  * refused or warned of as the client wishes, and unknown ones are dropped.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import {
-  pruneUnknownFields,
-  strictFieldProblems,
-  undecodable,
-  unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind } from "../surroundings.ts"
 import type { WriteOptions } from "../write-options.ts"

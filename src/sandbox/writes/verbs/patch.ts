@@ -1,18 +1,13 @@
 /** PATCH of an object or of its status: four content types, one way to store what comes out. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { duplicateFields } from "../../../apiserver/schema/duplicate-fields.ts"
-import {
-  pruneUnknownFields,
-  strictFieldProblems,
-  undecodable,
-  unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { fieldsOf, isFields, own } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { duplicateFields } from "../../schema/duplicate-fields.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { strictly } from "../body/body.ts"
 import { jsonPatch, mergePatch, patched, strategicPatch } from "../body/patched-document.ts"
