@@ -50,56 +50,28 @@ export interface Exception {
 
 export const exceptions: ReadonlyArray<Exception> = [
   {
-    file: "src/apiserver/api-server-options.ts",
-    imports: ["src/sandbox/faults.ts"],
+    file: "src/apiserver/http/path-check.ts",
+    imports: ["src/sandbox/writes/subresources/subresources.ts"],
+  },
+  {
+    file: "src/apiserver/http/exchange.ts",
+    imports: ["src/sandbox/writes/write-request.ts"],
   },
   {
     file: "src/apiserver/api-server.ts",
-    imports: ["src/sandbox/faults.ts", "src/sandbox/writes/receive-write.ts"],
+    imports: ["src/sandbox/faults/faults.ts", "src/sandbox/writes/receive-write.ts"],
   },
   {
     file: "src/apiserver/backend.ts",
     imports: ["src/sandbox/writes/write-request.ts"],
   },
   {
-    file: "src/apiserver/exchange.ts",
-    imports: ["src/sandbox/writes/write-request.ts"],
-  },
-  {
-    file: "src/apiserver/kinds/served-kinds.ts",
-    imports: ["src/sandbox/object-store.ts"],
-  },
-  {
-    file: "src/apiserver/list/continue-token.ts",
-    imports: ["src/sandbox/writes/body/go-json-error.ts"],
-  },
-  {
-    file: "src/apiserver/objects/object-encoding.ts",
-    imports: ["src/sandbox/rules/fields.ts", "src/sandbox/rules/kind-rules.ts"],
-  },
-  {
-    file: "src/apiserver/objects/parsed-states.ts",
-    imports: ["src/sandbox/rules/kind-rules.ts"],
-  },
-  {
-    file: "src/apiserver/path-check.ts",
-    imports: ["src/sandbox/writes/subresources/subresources.ts"],
-  },
-  {
-    file: "src/apiserver/schema/custom/custom-validation.ts",
-    imports: ["src/sandbox/pattern/pattern.ts", "src/sandbox/pattern/syntax.ts"],
-  },
-  {
-    file: "src/apiserver/schema/custom/structural-problems.ts",
-    imports: ["src/sandbox/pattern/pattern.ts", "src/sandbox/pattern/syntax.ts"],
+    file: "src/apiserver/api-server-options.ts",
+    imports: ["src/sandbox/faults/faults.ts"],
   },
   {
     file: "src/apiserver/selection/label-selector.ts",
     imports: ["src/sandbox/rules/values/names.ts"],
-  },
-  {
-    file: "src/apiserver/watch/past.ts",
-    imports: ["src/sandbox/object-store.ts"],
   },
   {
     file: "src/blob/deadline.ts",

@@ -3,8 +3,8 @@
  * server). One value serves as an HTTP answer and as the object of an in-stream `ERROR` event.
  */
 
-import { explained, type FieldError } from "../../sandbox/schema/field-error.ts"
 import { qualifiedName, type Resource } from "../kinds/resources.ts"
+import { explained, type FieldError } from "./field-error.ts"
 
 /** One entry of `details.causes`. */
 export interface FailureCause {

@@ -2,8 +2,8 @@
  * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
 
-import { type FieldError, forbidden, notSupported } from "../../sandbox/schema/field-error.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
+import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { parseFieldSelector } from "../selection/field-selector.ts"
 import { parseLabelSelector, SelectorError } from "../selection/label-selector.ts"

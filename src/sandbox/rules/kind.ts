@@ -3,7 +3,7 @@
  * All members are optional: a kind without any gets what every object gets.
  */
 
-import type { Errors } from "../schema/field-error.ts"
+import type { Errors } from "../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "./default-table.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import type { NameFormat } from "./values/object-metadata.ts"

@@ -1,6 +1,6 @@
 /** Which rules belong to which kind. */
 
-import { immutable, invalid } from "../schema/field-error.ts"
+import { immutable, invalid } from "../../apiserver/answers/field-error.ts"
 import { child, isSame, number } from "./fields.ts"
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./groups/access-rules.ts"
 import { configMapKind, namespaceKind, nodeKind, secretKind } from "./groups/core-rules.ts"

@@ -1,6 +1,6 @@
 /** RBAC: roles and their bindings. */
 
-import { type Errors, invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
+import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

@@ -10,7 +10,7 @@ import {
   notSupported,
   required,
   tooLong,
-} from "../../schema/field-error.ts"
+} from "../../../apiserver/answers/field-error.ts"
 import { child, ensured, isAbsent, isFields, isSame, items, list, own, spellAmounts, text, texts } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

@@ -1,8 +1,8 @@
 /** CustomResourceDefinitions: the envelope, and whether the schemas in it are structural. */
 
+import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { structuralProblems } from "../../schema/custom/structural-problems.ts"
-import { type Errors, invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
 import { child, ensured, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

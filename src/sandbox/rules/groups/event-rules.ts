@@ -1,6 +1,6 @@
 /** Events of the core group, and of `events.k8s.io`, which is stricter. */
 
-import { type Errors, invalid, invalidEach, required } from "../../schema/field-error.ts"
+import { type Errors, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"

@@ -1,6 +1,6 @@
 /** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
 
-import type { Errors } from "../../schema/field-error.ts"
+import type { Errors } from "../../../apiserver/answers/field-error.ts"
 import { compiled, type Defaulting } from "../default-table.ts"
 import { child, isAbsent, isSame } from "../fields.ts"
 import type { Kind } from "../kind.ts"

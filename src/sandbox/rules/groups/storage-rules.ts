@@ -1,6 +1,5 @@
 /** Volumes, claims and what provides them. */
 
-import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import {
   type Errors,
   forbidden,
@@ -9,7 +8,8 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../schema/field-error.ts"
+} from "../../../apiserver/answers/field-error.ts"
+import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import type { DefaultTable } from "../default-table.ts"
 import {
   changedKeys,

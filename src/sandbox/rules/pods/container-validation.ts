@@ -1,6 +1,5 @@
 /** Containers: ports, environment, probes, resources. In the order in which the server checks them. */
 
-import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import {
   duplicate,
   type Errors,
@@ -9,7 +8,8 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../schema/field-error.ts"
+} from "../../../apiserver/answers/field-error.ts"
+import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../values/names.ts"

@@ -1,7 +1,7 @@
 /** Pods. */
 
+import { immutable } from "../../../apiserver/answers/field-error.ts"
 import { quantityOf } from "../../../kube/quantity.ts"
-import { immutable } from "../../schema/field-error.ts"
 import { child, ensured, isAbsent, isFields, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

@@ -1,6 +1,13 @@
 /** PodSpecs, Pods and pod templates. */
 
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
 import { at, changedKeys, child, isAbsent, isSame, items, list, number, text } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { labelComplaints, labelValueComplaints, qualifiedNameComplaints, subdomainComplaints } from "../values/names.ts"

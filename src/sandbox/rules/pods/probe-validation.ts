@@ -1,6 +1,13 @@
 /** Probes and lifecycle hooks. */
 
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
 import { child, list, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { portComplaints, portNameComplaints } from "../values/names.ts"

@@ -1,6 +1,13 @@
 /** Volumes of a PodSpec. */
 
-import { duplicate, type Errors, forbidden, invalid, invalidEach, required } from "../../schema/field-error.ts"
+import {
+  duplicate,
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, items, list, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { labelComplaints } from "../values/names.ts"

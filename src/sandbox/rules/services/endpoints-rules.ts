@@ -1,7 +1,7 @@
 /** Endpoints. */
 
 import { isIP } from "node:net"
-import { invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
+import { invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"

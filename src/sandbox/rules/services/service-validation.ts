@@ -9,7 +9,7 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../schema/field-error.ts"
+} from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, isZero, items, list, number, text, texts } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { portProtocols } from "../pods/container-validation.ts"

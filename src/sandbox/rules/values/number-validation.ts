@@ -1,6 +1,6 @@
 /** Numbers and int-or-percent values. */
 
-import { type Errors, invalid, invalidEach } from "../../schema/field-error.ts"
+import { type Errors, invalid, invalidEach } from "../../../apiserver/answers/field-error.ts"
 import { number } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { percentComplaints } from "./names.ts"

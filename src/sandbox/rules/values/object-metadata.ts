@@ -1,6 +1,14 @@
 /** What every kind's `metadata` must be, at creation and at an update; after apimachinery's objectmeta.go. */
 
-import { type Errors, forbidden, immutable, invalid, invalidEach, required, tooLong } from "../../schema/field-error.ts"
+import {
+  type Errors,
+  forbidden,
+  immutable,
+  invalid,
+  invalidEach,
+  required,
+  tooLong,
+} from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import {

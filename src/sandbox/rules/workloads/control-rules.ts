@@ -1,6 +1,13 @@
 /** Budgets, leases, priorities and autoscalers. */
 
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../../schema/field-error.ts"
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"

@@ -1,6 +1,6 @@
 /** Jobs and CronJobs: the selector that a Job makes for itself, and what their specs may say. */
 
-import { type Errors, immutable, invalid, notSupported, required } from "../../schema/field-error.ts"
+import { type Errors, immutable, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { child, ensured, isAbsent, isEmptyMap, isSame, items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

@@ -1,6 +1,6 @@
 /** What the status of a Job may say, as its controller would write it; after Kubernetes 1.34.4, in its order. */
 
-import { type Errors, invalid, required } from "../../schema/field-error.ts"
+import { type Errors, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { checkNotNegative } from "../values/number-validation.ts"

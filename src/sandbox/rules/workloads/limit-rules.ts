@@ -1,5 +1,5 @@
+import { duplicate, type Errors, invalid, invalidEach } from "../../../apiserver/answers/field-error.ts"
 import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
-import { duplicate, type Errors, invalid, invalidEach } from "../../schema/field-error.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, ensured, isEmptyMap, items, list, spellAmounts, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"

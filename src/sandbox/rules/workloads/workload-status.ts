@@ -1,6 +1,6 @@
 /** Statuses of the apps kinds: counters that fit each other. */
 
-import { invalid } from "../../schema/field-error.ts"
+import { invalid } from "../../../apiserver/answers/field-error.ts"
 import { child, number } from "../fields.ts"
 import type { CheckChange } from "../kind.ts"
 import { checkNotNegative } from "../values/number-validation.ts"

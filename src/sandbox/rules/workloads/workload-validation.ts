@@ -8,7 +8,7 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../../schema/field-error.ts"
+} from "../../../apiserver/answers/field-error.ts"
 import { at, child, isAbsent, isEmptyMap, isSame, items, number, text } from "../fields.ts"
 import type { Check, CheckChange } from "../kind.ts"
 import type { Fields } from "../kind-rules.ts"

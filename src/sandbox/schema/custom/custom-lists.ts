@@ -3,9 +3,9 @@
  * resources say what they are (apiextensions-apiserver, pkg/apiserver/schema/{listtype,objectmeta}).
  */
 
+import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { canonicalJson } from "../canonical-json.ts"
-import { duplicate, type FieldError, invalid, required } from "../field-error.ts"
 import { isRecord, ownValue } from "../make-type.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]

@@ -6,9 +6,9 @@
  * Not done: `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
  */
 
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { objectMetaType } from "../catalogue.ts"
-import type { FieldError } from "../field-error.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
 import { isRecord, makeType } from "../make-type.ts"
 import { checkEmbeddedResources, checkLists } from "./custom-lists.ts"

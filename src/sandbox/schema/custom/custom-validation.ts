@@ -6,9 +6,17 @@
  * nobody can read (definitions with one are refused) is taken as matching.
  */
 
+import {
+  type FieldError,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  wrongType,
+} from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { canonicalJson } from "../canonical-json.ts"
-import { type FieldError, invalid, notSupported, required, tooLong, tooMany, wrongType } from "../field-error.ts"
 import { isRecord } from "../make-type.ts"
 import { matchesPattern } from "../pattern.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"

@@ -6,8 +6,8 @@
  * server's own order is random.
  */
 
+import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
-import { type FieldError, invalid, notSupported, required } from "../field-error.ts"
 import { isRecord } from "../make-type.ts"
 import { compilePattern, PatternError } from "../pattern.ts"
 import { checkSchema } from "./custom-validation.ts"

@@ -1,12 +1,12 @@
 /** The body of a write, decoded: JSON or YAML, of the kind the path is for. What is none is refused with 400. */
 
 import { badRequest, type Failure } from "../../../apiserver/answers/failure.ts"
+import { invalid } from "../../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import { isTooDeep, maximumDepth } from "../../schema/duplicate-fields.ts"
-import { invalid } from "../../schema/field-error.ts"
 import { refuse } from "../refusal.ts"
 import { unsupportedMediaType } from "../write-failures.ts"
 import { mayRepeat, withMergedMembers } from "./repeated-members.ts"

@@ -2,12 +2,12 @@
 
 import { parse as parseYaml } from "yaml"
 import { badRequest, type Failure, fail, invalidOptions } from "../../../apiserver/answers/failure.ts"
+import { type FieldError, invalid, notSupported } from "../../../apiserver/answers/field-error.ts"
 import type { ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
 import { flag, integerOf } from "../../../apiserver/list/list-options.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { fieldsOf, number, text } from "../../rules/fields.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
-import { type FieldError, invalid, notSupported } from "../../schema/field-error.ts"
 import { accepted, yamlProblem } from "../body/body.ts"
 import { refuse } from "../refusal.ts"
 import { unsupportedMediaType } from "../write-failures.ts"

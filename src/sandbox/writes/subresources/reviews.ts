@@ -5,11 +5,11 @@
  */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { child, text, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
-import type { FieldError } from "../../schema/field-error.ts"
 import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
 import { timestamp } from "../../timestamp.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"

@@ -1,8 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { explained } from "../../../../src/apiserver/answers/field-error.ts"
 import type { StructuralSchema } from "../../../../src/apiserver/openapi/structural-schema.ts"
 import { checkCustomValue } from "../../../../src/sandbox/schema/custom/custom-schema.ts"
-import { explained } from "../../../../src/sandbox/schema/field-error.ts"
 import { anyJson } from "../arbitrary-objects.ts"
 
 const leaf: fc.Arbitrary<StructuralSchema> = fc.constantFrom<StructuralSchema>(
