@@ -123,7 +123,9 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
   const inNumbers = (line: string): ReadonlyArray<string | undefined> =>
     numbered.flatMap(({ cited, page: path, defined }) =>
       [...line.matchAll(cited)].map(([text]) =>
-        defined(text).test(page(path)) ? undefined : `${path} does not define ${text}`,
+        defined(text).test(page(path))
+          ? undefined
+          : `${path} does not define ${/^\d/.test(text) ? `rule ${text}` : text}`,
       ),
     )
 
