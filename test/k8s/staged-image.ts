@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { closeIfTestFails } from "../harness/started.ts"
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL("../../scripts/image.ts", import.meta.url))
@@ -52,6 +53,8 @@ export class StagedImage implements AsyncDisposable {
   readonly digest: string
   readonly #containers: Container[] = []
   readonly #parent: string
+
+  readonly #isRemoved = closeIfTestFails(() => this[Symbol.asyncDispose]())
 
   private constructor(parent: string, digest: string) {
     this.#parent = parent
@@ -105,6 +108,7 @@ export class StagedImage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isRemoved()
     await Promise.all(this.#containers.map((each) => each.kill()))
     await run("chmod", ["-R", "u+w", this.#parent])
     rmSync(this.#parent, { recursive: true, force: true })

@@ -12,6 +12,7 @@ import { type Recording, type RecordingNotice, startRecording } from "../../../s
 import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { closeIfTestFails } from "../../harness/started.ts"
 
 /** One change as ledger and export name it. */
 export interface Change {
@@ -75,6 +76,7 @@ export class RecordedSandbox {
   readonly directory: string
   readonly notices: ReadonlyArray<RecordingNotice>
   readonly #scope: Scope.Closeable
+  readonly #isClosed: () => void
 
   private constructor(
     sandbox: Sandbox,
@@ -88,6 +90,7 @@ export class RecordedSandbox {
     this.directory = directory
     this.notices = notices
     this.#scope = scope
+    this.#isClosed = closeIfTestFails(() => this.close())
   }
 
   static async start(options: RecordedSandboxOptions): Promise<RecordedSandbox> {
@@ -197,6 +200,7 @@ export class RecordedSandbox {
 
   /** Stops the recording in order; the sandbox goes on. */
   async stopRecording(): Promise<void> {
+    this.#isClosed()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
   }
 

@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { closeIfTestFails } from "../../harness/started.ts"
 
 export const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
@@ -266,13 +267,7 @@ export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), "kubereel-recorder-"))
   readonly #processes: ReelProcess[] = []
   /** A test that runs out of time never comes to close its workplace. */
-  readonly #killAll = (): void => {
-    for (const { child } of this.#processes) child.kill("SIGKILL")
-  }
-
-  constructor() {
-    process.once("exit", this.#killAll)
-  }
+  readonly #isClosed = closeIfTestFails(() => this.close())
 
   path(name: string): string {
     return join(this.directory, name)
@@ -302,7 +297,7 @@ export class Workplace {
   }
 
   async close(): Promise<void> {
-    process.off("exit", this.#killAll)
+    this.#isClosed()
     await Promise.all(this.#processes.map((each) => each.kill()))
     rmSync(this.directory, { recursive: true, force: true })
   }
