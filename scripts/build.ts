@@ -7,7 +7,7 @@
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
- *   src/apiserver/schema/data/  dist/openapi/                 copied as they are
+ *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
@@ -118,7 +118,7 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
     }),
   )
 
-  await copyData(root, join("apiserver", "schema", "data"), join(dist, "openapi"))
+  await copyData(root, join("apiserver", "openapi", "data"), join(dist, "openapi"))
   await copyData(root, join("sandbox", "protobuf", "data"), join(dist, "protobuf"))
   await removeStrangers(dist, targets)
   const stamp: Stamp = { toolchain, inputs }

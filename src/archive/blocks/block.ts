@@ -4,7 +4,7 @@
  * The table of contents holds each frame's columns exactly as they arrived, so that building it costs a copy; the
  * objects are concatenated. Both are zstd level 1 with the default window: on Deployment changes of 2.7 kB level 3 took 2 to 23 %
  * more CPU for 6 % fewer bytes, a window of 128 KiB costs 25 % more bytes, a larger one brings nothing inside 1 MiB
- * (`bench/archive.ts` prints the table).
+ * (`bench/studies/archive.ts` prints the table).
  *
  * Reading is total: a BLOB that is not what it should be fails with MalformedFrameError or an error of zlib, which the
  * archive's reader reports as damage.
@@ -14,7 +14,7 @@ import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zli
 import protobuf from "protobufjs/minimal.js"
 import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
 
-/** Bytes of objects and columns a block gathers before it is sealed. Architecture §5. */
+/** Bytes of objects and columns a block gathers before it is sealed (docs/reference/architecture.md#archive). */
 export const BLOCK_BYTES = 1024 * 1024
 
 /**

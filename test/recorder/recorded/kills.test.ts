@@ -23,7 +23,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
   try {
     await recorded.ready()
     workload.start(2000)
-    const { store, exports, watchers } = recorded.recording
+    const { store, exports, watchers } = recorded.actors
     const victims = [store, exports.exporter(), ...watchers.map(({ watcher }) => watcher)]
     let redelivered = 0
     let duplicates = 0
@@ -73,7 +73,7 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
   try {
     await recorded.ready()
     workload.start(2000)
-    const { store, watchers } = recorded.recording
+    const { store, watchers } = recorded.actors
     const victims = [store, ...watchers.map(({ watcher }) => watcher)]
     for (let round = 0; round < killsEach; round++) {
       for (const victim of workload.shuffled(victims)) {
@@ -136,11 +136,11 @@ const aliveAfter = (
 
 /** Frames that the store's present life was given again although they were committed. */
 const duplicatesOf = async (recorded: RecordedSandbox): Promise<number> => {
-  const metrics = await recorded.recording.store.metrics()
+  const metrics = await recorded.actors.store.metrics()
   return metrics?.inboxes["observations"]?.duplicateFrames ?? 0
 }
 
 const redeliveredTo = async (recorded: RecordedSandbox): Promise<number> => {
-  const all = await Promise.all(recorded.recording.watchers.map(({ watcher }) => watcher.metrics()))
+  const all = await Promise.all(recorded.actors.watchers.map(({ watcher }) => watcher.metrics()))
   return all.reduce((sum, metrics) => sum + (metrics?.outboxes["observations"]?.redeliveredFrames ?? 0), 0)
 }

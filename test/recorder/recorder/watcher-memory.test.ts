@@ -16,9 +16,9 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
     const states: string[] = []
     // A list comes in the order of names; from here on the order is that of the ledger.
     await recorded.inState(gvk, "watching")
-    for (let number = 0; recorded.recording.watchers[0]?.watcher.restarts !== 1; number++) {
+    for (let number = 0; recorded.actors.watchers[0]?.watcher.restarts !== 1; number++) {
       recorded.sandbox.put(gvk, { metadata: { namespace: "shop", name: `object-${number}` } })
-      states.push(...recorded.recording.statuses.all().map(({ state, detail }) => `${state}: ${detail}`))
+      states.push(...recorded.actors.statuses.all().map(({ state, detail }) => `${state}: ${detail}`))
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")

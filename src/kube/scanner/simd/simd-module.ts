@@ -1,4 +1,4 @@
-/** Built by scripts/simd.ts from the sources in simd/. Not to be edited. */
+/** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
 export const simdSource = "21f83e6a49e7c528d72b99bb0e5103fcd0cc25e71fc0eb04f88e0231b4567124"

@@ -1,5 +1,5 @@
 /**
- * The WebAssembly pass over objects and watch lines (simd/scan.ts), on a copy of the bytes in the module's own memory.
+ * The WebAssembly pass over objects and watch lines (assembly/scan.ts), on a copy of the bytes in the module's own memory.
  *
  * What it answers true for is what the pass in TypeScript would have found; where it answers false that one decides, and so
  * it does for all that is larger than the memory.
@@ -9,7 +9,7 @@
 import { simdModule } from "./simd-module.ts"
 import { rulesStart } from "./simd-rules.ts"
 
-// Where things lie in the memory, in bytes: simd/layout.ts.
+// Where things lie in the memory, in bytes: assembly/layout.ts.
 const resultsStart = 4096
 const resultWords = 24
 const inputStart = 65_536

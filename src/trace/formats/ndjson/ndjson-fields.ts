@@ -5,7 +5,7 @@
 
 import type { Action, GapReason, TraceEvent } from "../../event.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
-import type { Sanitised } from "../trace-item.ts"
+import type { Sanitised } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
 
 /** Makes the error for a line; knows its number. */

@@ -28,7 +28,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 
 /** Value of `format` in the first line. */
 export const NDJSON_FORMAT = "kubereel"

@@ -1,4 +1,4 @@
-/** Built by scripts/simd.ts from the sources in simkube-simd/. Not to be edited. */
+/** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
 export const simdSource = "90ebea75dbb37c801cec3994f65a83c048996cbf6dab3a2447a2a5c6de9e164d"

@@ -1,5 +1,5 @@
 /**
- * The WebAssembly way from an object's JSON to SimKube's MessagePack (simkube-simd/object.ts), on a copy of the bytes in the
+ * The WebAssembly way from an object's JSON to SimKube's MessagePack (assembly/object.ts), on a copy of the bytes in the
  * module's own memory.
  *
  * What it takes comes out as the way through objects would have written it, to the byte (a test holds it to that); what it does
@@ -12,7 +12,7 @@ import { isPodType, type SimkubeType } from "../../../sanitising/sanitise.ts"
 import { encodeMessagePack } from "../message-pack/message-pack-writer.ts"
 import { simdModule } from "./simkube-simd-module.ts"
 
-// Where things lie in the memory, in bytes: simkube-simd/layout.ts.
+// Where things lie in the memory, in bytes: assembly/layout.ts.
 const hashStart = 0
 const prefixStart = 64
 const prefixRoom = 512
