@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { patient } from "../harness/patience.ts"
 import { closeIfTestFails } from "../harness/started.ts"
 
 const run = promisify(execFile)
@@ -247,7 +248,8 @@ export class Container {
         return undefined
       })
       if (found !== undefined) return found
-      if (performance.now() - startedMs > deadlineMs) end ??= `waited ${deadlineMs} ms`
+      const waitedMs = performance.now() - startedMs
+      if (waitedMs > patient(deadlineMs)) end ??= `waited ${Math.round(waitedMs)} ms`
       if (end !== undefined) throw new Error(`${end}; ${failure}\n${this.#log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

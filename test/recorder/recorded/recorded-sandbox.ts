@@ -12,6 +12,7 @@ import { type RecorderActors, type RecorderNotice, startRecorderActors } from ".
 import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { closeIfTestFails } from "../../harness/started.ts"
 
 /** One change as ledger and export name it. */
@@ -244,7 +245,7 @@ export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<
   }
 }
 
-/** Polls a condition that another thread brings about. */
+/** Polls a condition that another thread brings about. The deadline is that of an idle machine. */
 export const until = async (
   condition: () => Promise<boolean>,
   what: () => string,
@@ -252,7 +253,8 @@ export const until = async (
 ): Promise<void> => {
   const started = performance.now()
   while (!(await condition())) {
-    if (performance.now() - started > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)
+    const waitedMs = performance.now() - started
+    if (waitedMs > patient(deadlineMs)) throw new Error(`waited ${Math.round(waitedMs)} ms for ${what()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
