@@ -5,7 +5,15 @@ import { defineConfig } from "vitest/config"
  * Folders whose tests start no workers and no processes, and leave nothing behind in theirs: their files share a process, so that
  * the modules they share are evaluated once per worker and not once per file. That took 73 s of CPU instead of 157.
  */
-const shared = ["test/trace/**", "test/kube/**", "test/sandbox/**", "test/k8s/**"]
+const shared = [
+  "test/trace/**",
+  "test/wire/**",
+  "test/archive/**",
+  "test/kube/**",
+  "test/apiserver/**",
+  "test/sandbox/**",
+  "test/k8s/**",
+]
 
 /** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
 export default defineConfig({

@@ -3,12 +3,12 @@
  * figures of it are read against these.
  */
 
-import { deployments } from "./bench-kinds.ts"
-import { startNullReader } from "./counting-subject.ts"
-import { cpuOf, type IngestRun, measureIngest, paceOf } from "./ingest-run.ts"
+import { deployments } from "./load/bench-kinds.ts"
+import { describeWorkload } from "./load/workload.ts"
+import { cpuOf, type IngestRun, measureIngest, paceOf } from "./measuring/ingest-run.ts"
+import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario } from "./scenario.ts"
-import type { Measure } from "./table.ts"
-import { describeWorkload } from "./workload.ts"
+import { startNullReader } from "./subjects/counting-subject.ts"
 
 const limitMs = 60_000
 

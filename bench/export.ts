@@ -1,10 +1,10 @@
 /**
- * Scenario *export*: 100,000 events in either format (architecture §7). The exporter alone, from a recording that nobody writes
+ * Scenario *export*: 100,000 events in either format (docs/reference/architecture.md#budgets). The exporter alone, from a recording that nobody writes
  * to; then the recorder at work, asked by a client that takes everything at once and by one that hardly reads.
  */
-import { measureLive } from "./export-live.ts"
-import { measureRecorded } from "./export-recorded.ts"
-import { measureSlowReader } from "./export-slow-reader.ts"
+import { measureLive } from "./exporting/export-live.ts"
+import { measureRecorded } from "./exporting/export-recorded.ts"
+import { measureSlowReader } from "./exporting/export-slow-reader.ts"
 import type { Scenario, ScenarioReport } from "./scenario.ts"
 
 export const exporting: Scenario = {

@@ -6,12 +6,12 @@
  * Bounded: it begins no round that would end after 60 s, ends after 85 s in any case, and has then failed.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { currentCommit } from "./commit.ts"
-import { type Calibration, floorOf, foundRise, guardFailure } from "./guard-floor.ts"
 import { informer, ours } from "./ingest.ts"
-import { cpuOf, type IngestRun, measureIngest } from "./ingest-run.ts"
-import { describeMachine, thisMachine } from "./machine.ts"
-import { quotients } from "./ratios.ts"
+import { type Calibration, floorOf, foundRise, guardFailure } from "./measuring/guard-floor.ts"
+import { cpuOf, type IngestRun, measureIngest } from "./measuring/ingest-run.ts"
+import { currentCommit } from "./report/commit.ts"
+import { describeMachine, thisMachine } from "./report/machine.ts"
+import { quotients } from "./report/ratios.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
 
 /** Enough that a process's CPU is known to a few percent (it is counted in steps of 10 ms), and short. */

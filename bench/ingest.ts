@@ -1,21 +1,22 @@
 /**
- * Scenario *ingest*: changes of Deployments as fast as they are read (architecture §7), then latencies at steady paces
+ * Scenario *ingest*: changes of Deployments as fast as they are read (docs/reference/architecture.md#budgets), then latencies at steady paces
  * (latency.ts).
  *
  * A round is null reader, recorder, informer and, if one is given, the peer, each in a process of its own against a generator of
  * its own, one after the other; ratios are taken within a round. Each subject first takes a tenth as many changes unmeasured,
  * because the budget is of a recorder at work and not of V8's compilers; what they go on compiling is in the figures.
  */
-import { startInformer, startNullReader } from "./counting-subject.ts"
-import { cpuOf, type IngestRun, type IngestSubject, measureIngest, paceOf, warmUpOf } from "./ingest-run.ts"
-import { measureLatency } from "./latency.ts"
-import { startPeer } from "./peer-subject.ts"
-import { quotients } from "./ratios.ts"
-import { startRecorder } from "./recorder-subject.ts"
+
+import { describeWorkload } from "./load/workload.ts"
+import { cpuOf, type IngestRun, type IngestSubject, measureIngest, paceOf, warmUpOf } from "./measuring/ingest-run.ts"
+import { measureLatency } from "./measuring/latency.ts"
+import { quotients } from "./report/ratios.ts"
+import { median } from "./report/statistics.ts"
+import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
-import { median } from "./statistics.ts"
-import type { Measure } from "./table.ts"
-import { describeWorkload } from "./workload.ts"
+import { startInformer, startNullReader } from "./subjects/counting-subject.ts"
+import { startPeer } from "./subjects/peer-subject.ts"
+import { startRecorder } from "./subjects/recorder-subject.ts"
 
 /** ms for all rounds at full speed. */
 const limitMs = 170_000

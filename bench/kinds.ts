@@ -1,16 +1,16 @@
 /**
- * Scenario *kinds*: what a further kind costs, from 1 to 32 (architecture §7): memory some seconds after the lists, and CPU until
+ * Scenario *kinds*: what a further kind costs, from 1 to 32 (docs/reference/architecture.md#budgets): memory some seconds after the lists, and CPU until
  * they are there. Each figure is of a recorder of its own; the cost of a kind is the slope of a line through all of them.
  */
-import { baseKinds, gvkOf } from "./bench-kinds.ts"
-import { type ListMemory, listOnce } from "./list-memory.ts"
-import { startPeer } from "./peer-subject.ts"
-import { startRecorder } from "./recorder-subject.ts"
+import { baseKinds, gvkOf } from "./load/bench-kinds.ts"
+import { generatorOptionsOf, kindsOf } from "./load/workload.ts"
+import { type ListMemory, listOnce } from "./measuring/list-memory.ts"
+import { slope } from "./report/statistics.ts"
+import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
-import { slope } from "./statistics.ts"
-import type { StartSubject } from "./subject.ts"
-import type { Measure } from "./table.ts"
-import { generatorOptionsOf, kindsOf } from "./workload.ts"
+import { startPeer } from "./subjects/peer-subject.ts"
+import { startRecorder } from "./subjects/recorder-subject.ts"
+import type { StartSubject } from "./subjects/subject.ts"
 
 const usualMost = 32
 const limitMs = 170_000

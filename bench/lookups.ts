@@ -5,13 +5,13 @@
  * asked in the time measured. Meanwhile Deployments change: first at a steady pace, then as fast as they are read. An event's
  * latency is from its receipt, which stands in the recording, until a reader beside the recorder finds it committed.
  */
-import { deployments, gvkOf, pods } from "./bench-kinds.ts"
-import { CommitWatch, lookMs, type RecordedChange, recordedChanges, sinceReceipt } from "./commit-watch.ts"
-import { BenchCluster } from "./generator-process.ts"
-import { startRecorder } from "./recorder-subject.ts"
+import { deployments, gvkOf, pods } from "./load/bench-kinds.ts"
+import { BenchCluster } from "./load/generator-process.ts"
+import { CommitWatch, lookMs, type RecordedChange, recordedChanges, sinceReceipt } from "./measuring/commit-watch.ts"
+import { percentile } from "./report/statistics.ts"
+import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
-import { percentile } from "./statistics.ts"
-import type { Measure } from "./table.ts"
+import { startRecorder } from "./subjects/recorder-subject.ts"
 
 /** ms after which the API server answers a look-up. */
 const delays = [0, 50, 500] as const

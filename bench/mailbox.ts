@@ -8,11 +8,11 @@
  * other threads do to collect the garbage.
  */
 import { MessageChannel, Worker } from "node:worker_threads"
-import type { MailboxRun, MailboxStart, Way } from "./mailbox-worker.ts"
-import { quotients } from "./ratios.ts"
+import type { MailboxRun, MailboxStart, Way } from "./measuring/mailbox-worker.ts"
+import { quotients } from "./report/ratios.ts"
+import { median } from "./report/statistics.ts"
+import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport } from "./scenario.ts"
-import { median } from "./statistics.ts"
-import type { Measure } from "./table.ts"
 
 const frameKibs: ReadonlyArray<number> = [16, 64, 256]
 const otherWays = { clone: "cloned", transfer: "transferred" } as const
@@ -83,7 +83,7 @@ interface Costs {
 const answer = (worker: Worker): Promise<unknown> => new Promise((resolve) => worker.once("message", resolve))
 
 const measure = async (run: MailboxRun): Promise<Costs> => {
-  const program = new URL("./mailbox-worker.ts", import.meta.url)
+  const program = new URL("./measuring/mailbox-worker.ts", import.meta.url)
   const [sender, receiver] = [new Worker(program), new Worker(program)]
   const once = async (frames: number): Promise<Costs> => {
     const { port1, port2 } = new MessageChannel()

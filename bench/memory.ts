@@ -1,19 +1,19 @@
 /**
- * Scenario *memory*: resident memory after the lists and along changes (architecture §7).
+ * Scenario *memory*: resident memory after the lists and along changes (docs/reference/architecture.md#budgets).
  *
  * Resident memory is what the kernel counts (VmRSS), of the whole process, its program files included; MB are 10^6 bytes.
  */
-import { baseKinds, gvkOf } from "./bench-kinds.ts"
-import { type ChangesMemory, followChanges } from "./changes-memory.ts"
-import type { Curve } from "./chart.ts"
-import { startInformer, startNullReader } from "./counting-subject.ts"
-import { BenchCluster } from "./generator-process.ts"
-import { listOnce } from "./list-memory.ts"
-import { startRecorder } from "./recorder-subject.ts"
+import { baseKinds, gvkOf } from "./load/bench-kinds.ts"
+import { BenchCluster } from "./load/generator-process.ts"
+import { describeWorkload, generatorOptionsOf } from "./load/workload.ts"
+import { type ChangesMemory, followChanges } from "./measuring/changes-memory.ts"
+import { listOnce } from "./measuring/list-memory.ts"
+import type { Curve } from "./report/chart.ts"
+import type { Bound, Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
-import type { StartSubject } from "./subject.ts"
-import type { Bound, Measure } from "./table.ts"
-import { describeWorkload, generatorOptionsOf } from "./workload.ts"
+import { startInformer, startNullReader } from "./subjects/counting-subject.ts"
+import { startRecorder } from "./subjects/recorder-subject.ts"
+import type { StartSubject } from "./subjects/subject.ts"
 
 const megabyte = 1e6
 /** ms for the rounds of lists. */

@@ -1,6 +1,12 @@
 /** The command line of `npm run bench`. Pure: refuses by throwing an Error whose message says what is wrong. */
 import { parseArgs } from "node:util"
-import { largestObjectBytes, mostKinds, smallestObjectBytes, type Workload, type WorkloadOption } from "./workload.ts"
+import {
+  largestObjectBytes,
+  mostKinds,
+  smallestObjectBytes,
+  type Workload,
+  type WorkloadOption,
+} from "./load/workload.ts"
 
 export interface BenchOptions {
   /** Scenarios to run; empty for all. */

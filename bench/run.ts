@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [SCENARIO…]`: runs scenarios one after another, all by default; prints each table beside the budgets of
- * architecture §7, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
+ * docs/reference/architecture.md#budgets, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
  *
  * A scenario that fails does not keep the others from running; the exit code is then 1. A command that cannot be obeyed is 2.
  */
@@ -11,24 +11,24 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ceiling } from "./ceiling.ts"
-import { currentCommit } from "./commit.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
 import { ingest } from "./ingest.ts"
 import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
-import { describeMachine, thisMachine } from "./machine.ts"
 import { mailbox } from "./mailbox.ts"
 import { memory } from "./memory.ts"
 import { type BenchOptions, optionsNotTaken, optionsTaken, parseOptions, usage, workloadFlags } from "./options.ts"
-import { summariseProfiles } from "./profile.ts"
-import { keepResult, keepSummary } from "./result-files.ts"
-import { resultForTerminal, resultOf, type ScenarioResult } from "./results.ts"
+import { currentCommit } from "./report/commit.ts"
+import { describeMachine, thisMachine } from "./report/machine.ts"
+import { summariseProfiles } from "./report/profile.ts"
+import { keepResult, keepSummary } from "./report/result-files.ts"
+import { resultForTerminal, resultOf, type ScenarioResult } from "./report/results.ts"
+import { summaryCells, summaryLine } from "./report/summary.ts"
+import { formatForTerminal } from "./report/table.ts"
 import { sandbox } from "./sandbox.ts"
 import type { Scenario } from "./scenario.ts"
 import { start } from "./start.ts"
-import { summaryCells, summaryLine } from "./summary.ts"
-import { formatForTerminal } from "./table.ts"
 
 const scenarios: ReadonlyArray<Scenario> = [
   ingest,
@@ -69,7 +69,7 @@ const fail = (message: string): never => {
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 const runStudy = async (name: string, rest: ReadonlyArray<string>): Promise<never> => {
-  const script = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
+  const script = fileURLToPath(new URL(`./studies/${name}.ts`, import.meta.url))
   const [code] = await once(spawn(process.execPath, [script, ...rest], { stdio: "inherit" }), "exit")
   process.exit(Number(code ?? 1))
 }

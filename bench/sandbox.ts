@@ -5,10 +5,11 @@
  * but the socket; "over HTTP" means 16 clients in another process, each with one request under way. Beside the latter
  * stands an empty node:http server that the same clients ask: what no server on Node's HTTP can exceed.
  */
-import { measureMemory, type SandboxMemory } from "./sandbox-memory.ts"
-import { measureRound, type Rate, type RoundRates, watcherCount, writerCount } from "./sandbox-rates.ts"
+
+import type { Bound, Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
-import type { Bound, Measure } from "./table.ts"
+import { measureMemory, type SandboxMemory } from "./serving/sandbox-memory.ts"
+import { measureRound, type Rate, type RoundRates, watcherCount, writerCount } from "./serving/sandbox-rates.ts"
 
 /** ms for everything: memory first, then as many rounds as there is time for. */
 const limitMs = 165_000

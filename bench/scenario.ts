@@ -1,7 +1,8 @@
 /** What a scenario gets and gives. */
-import type { Curve } from "./chart.ts"
-import type { Measure } from "./table.ts"
-import type { Workload, WorkloadOption } from "./workload.ts"
+
+import type { Workload, WorkloadOption } from "./load/workload.ts"
+import type { Curve } from "./report/chart.ts"
+import type { Measure } from "./report/table.ts"
 
 export interface ScenarioSettings {
   /** Changes that a subject takes; each scenario has its default. */

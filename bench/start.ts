@@ -1,17 +1,17 @@
 /**
- * Scenario *start*: what it takes until 100,000 Pods are listed and recorded (architecture §7), as one stream and in pages from a
+ * Scenario *start*: what it takes until 100,000 Pods are listed and recorded (docs/reference/architecture.md#budgets), as one stream and in pages from a
  * server that does not know streaming lists.
  *
  * From the start of the process: loading the program is in every figure. MB are 10^6 bytes.
  */
-import { baseKinds, gvkOf } from "./bench-kinds.ts"
-import { startInformer } from "./counting-subject.ts"
-import { type ListMemory, listOnce } from "./list-memory.ts"
-import { startPeer } from "./peer-subject.ts"
-import { startRecorder } from "./recorder-subject.ts"
+import { baseKinds, gvkOf } from "./load/bench-kinds.ts"
+import { generatorOptionsOf } from "./load/workload.ts"
+import { type ListMemory, listOnce } from "./measuring/list-memory.ts"
+import type { Bound, Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport } from "./scenario.ts"
-import type { Bound, Measure } from "./table.ts"
-import { generatorOptionsOf } from "./workload.ts"
+import { startInformer } from "./subjects/counting-subject.ts"
+import { startPeer } from "./subjects/peer-subject.ts"
+import { startRecorder } from "./subjects/recorder-subject.ts"
 
 const usualPods = 100_000
 const limitMs = 170_000

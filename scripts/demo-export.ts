@@ -1,5 +1,5 @@
 /** Asks the demo's recorder for everything it has, in both formats. */
-import { SimkubeTraceReader } from "../src/trace/simkube-trace-reader.ts"
+import { SimkubeTraceReader } from "../src/trace/formats/simkube/simkube-trace-reader.ts"
 
 export interface ExportedChange {
   readonly gvk: string

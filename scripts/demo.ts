@@ -12,17 +12,17 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { parseArgs, styleText } from "node:util"
 import * as Effect from "effect/Effect"
-import { createLiveLine, type LiveLine, systemLiveClock } from "../src/cli/live-line.ts"
-import { createLogger } from "../src/cli/log.ts"
-import { formatBytes, formatCount } from "../src/cli/quantities.ts"
+import { renderStatusLine } from "../src/cli/record/status-line.ts"
 import { recordCommand } from "../src/cli/record.ts"
-import { renderStatusLine } from "../src/cli/status-line.ts"
-import { isColoured, isLive, processTerminal } from "../src/cli/terminal.ts"
+import { createLiveLine, type LiveLine, systemLiveClock } from "../src/cli/terminal/live-line.ts"
+import { createLogger } from "../src/cli/terminal/log.ts"
+import { formatBytes, formatCount } from "../src/cli/terminal/quantities.ts"
+import { isColoured, isLive, processTerminal } from "../src/cli/terminal/terminal.ts"
 import { readVersion } from "../src/cli/version.ts"
+import { type RunningRecorder, startRecorder } from "../src/recorder/recorder.ts"
 import { systemClock } from "../src/runtime/clock.ts"
 import { type DemoStep, playDemo } from "../src/sandbox/demo/index.ts"
 import { LocalCluster, writeKubeconfig } from "../src/sandbox/local-cluster.ts"
-import { type RunningRecorder, startRecorder } from "../src/tracer/recorder.ts"
 import { compareKind, type NamedChange } from "./demo-comparison.ts"
 import { type ExportedChange, exportChanges, exportSimkube, type SimkubeSummary } from "./demo-export.ts"
 
@@ -102,7 +102,7 @@ const recordDemo = async (cluster: LocalCluster, running: RunningRecorder): Prom
   })
   const stopShowing = showStatus(running, line)
   try {
-    await until("every kind is watched", 30_000, () => running.recording.statuses.incomplete().length === 0)
+    await until("every kind is watched", 30_000, () => running.actors.statuses.incomplete().length === 0)
     const before = new Map(recordedKinds.map((gvk) => [gvk, changesOf(cluster, [gvk]).length]))
     await playDemo({
       client: cluster.client,
@@ -125,16 +125,16 @@ const describeStep = ({ at, title }: DemoStep): string => {
 /** ms between two looks. */
 const lookMs = 250
 
-const showStatus = ({ recording }: RunningRecorder, line: LiveLine): (() => void) => {
+const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) => {
   const started = performance.now()
   let before = 0
   const look = async (): Promise<void> => {
-    const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
+    const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const status = {
       eventsPerSecond: ((sequence - before) * 1000) / lookMs,
       objects: sequence,
       lagMs,
-      kinds: recording.statuses.all(),
+      kinds: actors.statuses.all(),
       uptimeMs: performance.now() - started,
     }
     before = sequence
@@ -153,11 +153,11 @@ const until = async (what: string, limitMs: number, isTrue: () => boolean | Prom
 }
 
 /** Nothing has changed for a second, and what was received is committed. */
-const quiet = async (cluster: LocalCluster, { recording }: RunningRecorder): Promise<void> => {
+const quiet = async (cluster: LocalCluster, { actors }: RunningRecorder): Promise<void> => {
   let before = ""
   let looks = 0
   await until("nothing happens any more", 30_000, async () => {
-    const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
+    const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const now = `${changesOf(cluster, recordedKinds).length} ${sequence}`
     looks = now === before && lagMs === 0 ? looks + 1 : 0
     before = now

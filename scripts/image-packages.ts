@@ -9,7 +9,7 @@ const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scri
 const otherPlatforms = /\/(?:dist-es|dist\/(?:browser|react-native))$/
 const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
 
-/** What exports to object stores are written with: imported by names that no bundle shows (src/tracer/targets/optional-package.ts). */
+/** What exports to object stores are written with: imported by names that no bundle shows (src/blob/optional-package.ts). */
 const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
 
 /**

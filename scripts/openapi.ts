@@ -3,7 +3,7 @@
  *
  *   node scripts/openapi.ts KUBECONFIG
  *
- * One zstd file per group and version below src/sandbox/schema/data, exactly the bytes that the server sent, and an
+ * One zstd file per group and version below src/apiserver/openapi/data, exactly the bytes that the server sent, and an
  * index with the hashes under which the server offers them. Fails, and writes nothing, when two documents describe one
  * schema differently: the reader of this data keeps one description per schema name.
  */
@@ -32,7 +32,7 @@ const paths = [
   "apis/storage.k8s.io/v1",
 ]
 
-const folder = new URL("../src/sandbox/schema/data/", import.meta.url)
+const folder = new URL("../src/apiserver/openapi/data/", import.meta.url)
 
 const main = async (kubeconfig: string): Promise<void> => {
   const get = await openServer(kubeconfig)

@@ -1,61 +1,102 @@
 /**
- * Builds the WebAssembly modules of the project from their AssemblyScript sources. After changing one:
+ * Builds the WebAssembly modules of the project from their AssemblyScript sources. After changing one: `npm run simd`.
  *
- *   npx --package assemblyscript@0.28.20 -- node scripts/simd.ts
- *
- * The results are committed with the hash of their sources, which a test compares: nobody needs the compiler but who changes
- * them. It is no dependency for that reason: it brings 100 MB, and the modules are a few kB.
+ * The results are committed, so that bundles and tests need no compiler. `--check` writes nothing: it builds the modules again and fails
+ * if what is committed differs in a single byte. CI runs that. The compiler's version is exact in package.json, because another one
+ * would write other bytes from the same sources. A test compares the hash of the sources, which takes no time and so runs with all others.
  */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-interface SimdModule {
-  /** Where the sources lie; the built module stands beside it, with `-module.ts` behind its name. */
+export interface SimdModule {
+  /** Folder of the sources. */
   readonly sources: string
+  /** The built module, committed. */
+  readonly file: string
   readonly entry: string
   /** Memory, in pages of 64 KiB, most of which are touched only by objects of many hundred kB (layout.ts). */
   readonly pages: number
 }
 
 const modules: ReadonlyArray<SimdModule> = [
-  { sources: "src/kube/scanner/simd", entry: "scan.ts", pages: 83 },
-  { sources: "src/trace/simkube-simd", entry: "object.ts", pages: 22 },
+  {
+    sources: "src/kube/scanner/simd/assembly",
+    file: "src/kube/scanner/simd/simd-module.ts",
+    entry: "scan.ts",
+    pages: 83,
+  },
+  {
+    sources: "src/trace/formats/simkube/simd/assembly",
+    file: "src/trace/formats/simkube/simd/simkube-simd-module.ts",
+    entry: "object.ts",
+    pages: 22,
+  },
 ]
 
-const here = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const project = fileURLToPath(new URL("../", import.meta.url))
 
-const build = ({ sources, entry, pages }: SimdModule, binary: string): void => {
-  const directory = here(sources)
-  const options = `-O3 --noAssert --runtime stub --enable simd --initialMemory ${pages}`.split(" ")
-  execFileSync("asc", [join(directory, entry), ...options, "--outFile", binary], { stdio: "inherit" })
-  const lines =
-    readFileSync(binary)
-      .toString("base64")
-      .match(/.{1,100}/g) ?? []
+/** Compiles one module and returns its bytes. Throws what the compiler says. */
+const compile = ({ sources, entry, pages }: SimdModule): Buffer => {
+  const workplace = mkdtempSync(join(tmpdir(), "kubereel-simd-"))
+  try {
+    const binary = join(workplace, "module.wasm")
+    const options = `-O3 --noAssert --runtime stub --enable simd --initialMemory ${pages}`.split(" ")
+    const compiler = join(project, "node_modules/assemblyscript/bin/asc.js")
+    const parameters = [compiler, join(project, sources, entry), ...options, "--outFile", binary]
+    execFileSync(process.execPath, parameters, { stdio: "inherit" })
+    return readFileSync(binary)
+  } finally {
+    rmSync(workplace, { recursive: true, force: true })
+  }
+}
+
+/** The text of the committed file, formatted as the linter wants it. */
+const moduleText = (directory: string, binary: Buffer): string => {
+  const lines = binary.toString("base64").match(/.{1,100}/g) ?? []
   const hash = createHash("sha256")
   for (const name of readdirSync(directory).toSorted()) hash.update(readFileSync(join(directory, name)))
-  const text = [
-    `/** Built by scripts/simd.ts from the sources in ${basename(sources)}/. Not to be edited. */`,
+  return [
+    `/** Built by scripts/simd.ts from the sources in ${basename(directory)}/. Not to be edited. */`,
     "",
     "/** SHA-256 of the sources, one after the other in the order of their names. */",
-    "export const simdSource =",
-    `  "${hash.digest("hex")}"`,
+    `export const simdSource = "${hash.digest("hex")}"`,
     "",
     "/** The WebAssembly module in base64. */",
     "export const simdModule =",
     lines.map((line) => `  "${line}"`).join(" +\n"),
     "",
-  ]
-  writeFileSync(here(`${sources}-module.ts`), text.join("\n"))
+  ].join("\n")
 }
 
-const workplace = mkdtempSync(join(tmpdir(), "kubereel-simd-"))
-try {
-  for (const module of modules) build(module, join(workplace, "module.wasm"))
-} finally {
-  rmSync(workplace, { recursive: true, force: true })
+/** The files that would change, with the text they should have. */
+export const staleModules = (
+  wanted: ReadonlyArray<SimdModule> = modules,
+  root: string = project,
+  compiled: (module: SimdModule) => Buffer = compile,
+): Map<string, string> => {
+  const stale = new Map<string, string>()
+  for (const module of wanted) {
+    const { file } = module
+    const text = moduleText(join(root, module.sources), compiled(module))
+    const isFresh = existsSync(join(root, file)) && readFileSync(join(root, file), "utf8") === text
+    if (!isFresh) stale.set(file, text)
+  }
+  return stale
+}
+
+if (import.meta.main) {
+  const isCheck = process.argv.includes("--check")
+  for (const [file, text] of staleModules()) {
+    if (isCheck) {
+      process.exitCode = 1
+      console.error(`${file} is not what its sources compile to: run npm run simd and commit the result`)
+    } else {
+      writeFileSync(join(project, file), text)
+      console.log(`wrote ${file}`)
+    }
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * kubereel embedded: record a cluster from a program of your own.
  *
- * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecording} is the actors alone, with an
+ * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecorderActors} is the actors alone, with an
  * endpoint of your own. Sub-paths: `kubereel/runtime` (actors on worker threads; clocks, restarts and the errors of actors, which
  * settings and recordings mention, are there), `kubereel/trace` (formats, events, hashes), `kubereel/sandbox` (an embedded API
  * server for tests).
@@ -15,60 +15,60 @@ export type { ExportJob, ExportRefused } from "./actors/exporter/definition.ts"
 export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts"
 /** What a kind's watcher reports: its state, gaps, trouble. */
 export type { WatcherReport } from "./actors/watcher/definition.ts"
+/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
+export { type AllowedPlace, type AllowListReading, readAllowList } from "./blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account leads to no cluster: a union by `_tag`. */
 export { type CredentialsError, isCredentialsError } from "./kube/credentials/errors.ts"
 /** An API server to talk to, which {@link EndpointSource} gives: URL, authority, identity. It holds secrets. */
 export type { ApiEndpoint } from "./kube/endpoint.ts"
 export type { GroupVersionKind } from "./kube/gvk.ts"
-export { defaultWatchPolicy, type WatchPolicy } from "./kube/watch/policy.ts"
+export { defaultWatchPolicy, type WatchPolicy } from "./kube/watch/protocol/policy.ts"
 /** What a kind is doing: `listing`, `watching`, … */
-export type { KindState } from "./kube/watch/protocol.ts"
+export type { KindState } from "./kube/watch/protocol/protocol.ts"
 /** Who may export ({@link RecorderSettings.access}), and why such settings are refused. */
-export { type AccessSettings, AnonymousRefused } from "./tracer/access/open-access.ts"
+export { type AccessSettings, AnonymousRefused } from "./recorder/access/open-access.ts"
 /** The file of `auth: "token"` does not serve. */
-export { TokenFileError } from "./tracer/access/token-file.ts"
+export { TokenFileError } from "./recorder/access/token-file.ts"
 /** The configuration file cannot be used; every mistake in it, or why it cannot be read. */
 export {
   ConfigurationInvalidError,
   type ConfigurationProblem,
   ConfigurationUnreadableError,
-} from "./tracer/configuration/problem.ts"
+} from "./recorder/configuration/problem.ts"
 /** What is recorded: the kinds, each with everything decided. Plain data. */
-export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./tracer/configuration/tracked-kind.ts"
+export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./recorder/configuration/tracked-kind.ts"
 /** How long and how large exports may be ({@link RecorderSettings.exportLimits}). */
-export { defaultExportLimits, type ExportLimits } from "./tracer/export-limits.ts"
+export { defaultExportLimits, type ExportLimits } from "./recorder/export/limits.ts"
 /** One export of a recording: where its bytes go, and how it is given up. */
-export type { ExportReader, ExportService, RunningExport } from "./tracer/export-service.ts"
-/** The state of each kind, and readiness. */
-export type { KindStatus, KindStatuses } from "./tracer/kind-status.ts"
+export type { ExportReader, ExportService, RunningExport } from "./recorder/export/service.ts"
 /** The address cannot be had. */
-export { ListenError } from "./tracer/listen-error.ts"
+export { ListenError } from "./recorder/http/listen-error.ts"
+/** The state of each kind, and readiness. */
+export type { KindStatus, KindStatuses } from "./recorder/kind-status.ts"
 /** Owners that are looked up, asked before an export. */
-export type { OwnerResolution } from "./tracer/owner-resolution.ts"
+export type { OwnerResolution } from "./recorder/owner-resolution.ts"
 export {
   RecorderError,
+  type RecorderLog,
   type RecorderSettings,
   type RecorderSummary,
-  type RecorderVoice,
   type RunningRecorder,
   startRecorder,
   summarise,
-} from "./tracer/recorder.ts"
+} from "./recorder/recorder.ts"
 export {
   type EndpointSource,
   type Reconfiguration,
-  type Recording,
-  type RecordingClose,
-  type RecordingEnd,
+  type RecorderActors,
+  type RecorderActorsOptions,
+  type RecorderClose,
+  type RecorderEnd,
+  type RecorderNotice,
   RecordingGone,
-  type RecordingNotice,
-  type RecordingOptions,
   type RemovedKind,
-  startRecording,
-} from "./tracer/recording.ts"
+  startRecorderActors,
+} from "./recorder/recorder-actors.ts"
 /** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./tracer/spawn-watchers.ts"
-/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
-export { type AllowedPlace, type AllowListReading, readAllowList } from "./tracer/targets/allow-list.ts"
-/** Actors that run in workers, for {@link RecordingOptions.entry}. */
-export type { WorkerRole } from "./tracer/worker-entries.ts"
+export type { RecordedWatcher } from "./recorder/spawn-watchers.ts"
+/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
+export type { WorkerRole } from "./recorder/worker-entries.ts"

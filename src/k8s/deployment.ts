@@ -1,6 +1,6 @@
 /** The Deployment, its configuration and where it keeps the recording. */
-import { volumeVariable } from "../tracer/disk-metrics.ts"
-import { podVariables } from "../tracer/pod-events.ts"
+import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
+import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { podResources } from "./pod-resources.ts"
 import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"

@@ -1,9 +1,9 @@
 /** Everything that a recorder in a cluster consists of, in an order in which it can be applied. */
 import { configMap, deployment, volumeClaim } from "./deployment.ts"
 import { type Manifest, manifest } from "./manifest.ts"
-import { monitoringManifests } from "./monitoring.ts"
+import { monitoringManifests } from "./monitoring/monitoring.ts"
 import { disruptionBudget, networkPolicy, service } from "./network.ts"
-import { exporters, ownEvents, roles, serviceAccount } from "./rbac.ts"
+import { exporters, ownEvents, roles, serviceAccount } from "./rights/rbac.ts"
 import { labelsOf, type ManifestSettings } from "./settings.ts"
 
 /** Pure. */

@@ -9,8 +9,8 @@ import {
   measuredMemory,
   usualMegabytes,
   worstMegabytes,
-} from "../tracer/measured-memory.ts"
-import { watchedKinds } from "../tracer/pod-stream.ts"
+} from "../recorder/memory/measured-memory.ts"
+import { watchedKinds } from "../recorder/pod-stream.ts"
 import type { ManifestSettings } from "./settings.ts"
 
 /** µs of CPU time per change, the whole process. */

@@ -1,6 +1,6 @@
 /** Everything that decides what the manifests say. The command line fills it in; nothing here is read from anywhere. */
-import type { TrackedKind } from "../tracer/configuration/tracked-kind.ts"
-import type { Permissions } from "./permissions.ts"
+import type { TrackedKind } from "../recorder/configuration/tracked-kind.ts"
+import type { Permissions } from "./rights/permissions.ts"
 
 /** Where the recording is kept. */
 export interface Volume {

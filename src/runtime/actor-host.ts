@@ -12,8 +12,8 @@ import * as Scope from "effect/Scope"
 import type { ActorBody, ActorContext, ActorDefinition } from "./actor.ts"
 import type { Clock } from "./clock.ts"
 import { type ControlInterface, exposeControl } from "./control.ts"
-import { Inbox, type InboxHandler, type InboxMetrics } from "./inbox.ts"
-import { Outbox, type OutboxMetrics } from "./outbox.ts"
+import { Inbox, type InboxHandler, type InboxMetrics } from "./mailbox/inbox.ts"
+import { Outbox, type OutboxMetrics } from "./mailbox/outbox.ts"
 
 /** From the supervisor to the host. */
 export type HostCommand =

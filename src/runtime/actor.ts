@@ -9,8 +9,8 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "./clock.ts"
 import type { ControlHandlers, ControlInterface } from "./control.ts"
-import type { Inbox, InboxHandler } from "./inbox.ts"
-import type { Outbox } from "./outbox.ts"
+import type { Inbox, InboxHandler } from "./mailbox/inbox.ts"
+import type { Outbox } from "./mailbox/outbox.ts"
 
 /**
  * The static description of a kind of actor, shared by the thread that spawns it and the thread that runs it.

@@ -30,9 +30,7 @@ export type { ActorMetrics } from "./actor-host.ts"
 export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
 export { BackOff, type BackOffPolicy, defaultBackOff } from "./back-off.ts"
 export { type Clock, systemClock, type Timer } from "./clock.ts"
-export { type MemoryBound, memoryBound, type ReadText } from "./container-memory.ts"
 export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
-export type { Frame } from "./envelope.ts"
 export {
   ActorGaveUp,
   ActorGone,
@@ -41,8 +39,9 @@ export {
   type CallError,
   MailboxProtocolError,
 } from "./errors.ts"
-export type { Inbox, InboxHandler, InboxMetrics } from "./inbox.ts"
-export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./outbox.ts"
+export type { Frame } from "./mailbox/envelope.ts"
+export type { Inbox, InboxHandler, InboxMetrics } from "./mailbox/inbox.ts"
+export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./mailbox/outbox.ts"
 export {
   type ActorSpec,
   type ActorState,
@@ -50,5 +49,6 @@ export {
   type RestartPolicy,
   type Supervisor,
 } from "./supervisor.ts"
-export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread.ts"
-export { runInWorker } from "./worker.ts"
+export { type MemoryBound, memoryBound, type ReadText } from "./thread/container-memory.ts"
+export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread/thread.ts"
+export { runInWorker } from "./thread/worker.ts"

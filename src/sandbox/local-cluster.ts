@@ -3,8 +3,8 @@
  * controllers, a scheduler and virtual nodes that run pods.
  */
 import { writeFile } from "node:fs/promises"
+import { HttpApiClient } from "../kube/client/api-client.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
-import { HttpApiClient } from "./workload/api-client.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
 export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {

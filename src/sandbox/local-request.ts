@@ -3,14 +3,21 @@
  * no entry in the request log; reads of one object and writes only.
  */
 
-import type { Backend } from "./backend.ts"
-import { objectBytes } from "./change.ts"
-import { missingIn } from "./discovery.ts"
-import { type Failure, methodNotAllowed, objectNotFound, pageNotFound, statusText, unknownResource } from "./failure.ts"
-import type { Resource } from "./resources.ts"
-import { parseRoute, type ResourceRoute } from "./router.ts"
+import {
+  type Failure,
+  methodNotAllowed,
+  objectNotFound,
+  pageNotFound,
+  statusText,
+  unknownResource,
+} from "../apiserver/answers/failure.ts"
+import type { Backend } from "../apiserver/backend.ts"
+import { missingIn } from "../apiserver/discovery/discovery.ts"
+import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
+import type { Resource } from "../apiserver/kinds/resources.ts"
+import { objectBytes } from "../apiserver/watch/change.ts"
 import { mediaType, writeVerbOf } from "./writes/receive-write.ts"
-import { isServedBelow } from "./writes/subresources.ts"
+import { isServedBelow } from "./writes/subresources/subresources.ts"
 import type { WriteOutcome } from "./writes/write-request.ts"
 
 export interface LocalRequest {

@@ -9,19 +9,25 @@
  */
 
 import { hash } from "node:crypto"
+import {
+  expiredContinue,
+  expiredList,
+  expiredWatch,
+  type Failure,
+  tooLargeVersion,
+} from "../apiserver/answers/failure.ts"
+import { compact } from "../apiserver/answers/json-spacing.ts"
+import type { Backend, WatchFeed } from "../apiserver/backend.ts"
+import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
+import { type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
+import { encodeContinue } from "../apiserver/list/continue-token.ts"
+import type { ListRequest, WatchRequest } from "../apiserver/list/list-options.ts"
+import type { ListAnswer } from "../apiserver/list/list-response.ts"
+import { pageOf, type Snapshot, snapshotOf } from "../apiserver/list/snapshot.ts"
+import { type Change, keyOf, makeChange } from "../apiserver/watch/change.ts"
+import { bookmarkLine, type WatchStream } from "../apiserver/watch/watch-stream.ts"
 import { formatGvk } from "../kube/gvk.ts"
-import type { Backend, WatchFeed } from "./backend.ts"
-import { builtinResources } from "./builtin-resources.ts"
-import { type Change, keyOf, makeChange } from "./change.ts"
-import { encodeContinue } from "./continue-token.ts"
-import { expiredContinue, expiredList, expiredWatch, type Failure, tooLargeVersion } from "./failure.ts"
-import { compact } from "./json-spacing.ts"
-import type { ListRequest, WatchRequest } from "./list-options.ts"
-import type { ListAnswer } from "./list-response.ts"
 import type { RecordedKind, RecordedLine } from "./recording.ts"
-import { type Resource, ResourceRegistry } from "./resources.ts"
-import { pageOf, type Snapshot, snapshotOf } from "./snapshot.ts"
-import { bookmarkLine, type WatchStream } from "./watch-stream.ts"
 
 /** A kind and how far it has been played. */
 interface PlayedKind extends RecordedKind {

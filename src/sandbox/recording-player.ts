@@ -6,16 +6,16 @@
  * who asks for the state later gets them too. After the last line the streams stay open. Faults work as in the sandbox.
  */
 
+import { ApiServer } from "../apiserver/api-server.ts"
+import type { ApiServerOptions } from "../apiserver/api-server-options.ts"
+import { RecordingError } from "../apiserver/errors.ts"
+import type { RequestLog } from "../apiserver/request-log.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { formatGvk } from "../kube/gvk.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { ApiServer } from "./api-server.ts"
-import type { ApiServerOptions } from "./api-server-options.ts"
-import { RecordingError } from "./errors.ts"
-import type { Faults } from "./faults.ts"
+import type { Faults } from "./faults/faults.ts"
 import { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
 import { RecordingBackend } from "./recording-backend.ts"
-import type { RequestLog } from "./request-log.ts"
 import { type DueAction, Timeline } from "./timeline.ts"
 
 export interface RecordingPlayerOptions extends ApiServerOptions {

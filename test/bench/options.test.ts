@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
+import { describeWorkload, generatorOptionsOf, kindsOf } from "../../bench/load/workload.ts"
 import { optionsNotTaken, optionsTaken, parseOptions } from "../../bench/options.ts"
-import { describeWorkload, generatorOptionsOf, kindsOf } from "../../bench/workload.ts"
 
 describe("the command line", () => {
   test("names no scenario and asks for nothing by default", () => {

@@ -1,6 +1,6 @@
 /** A terminal that remembers what was written to it, and whose user can press Ctrl-C. */
 import { Writable } from "node:stream"
-import type { Output, Terminal } from "../../src/cli/terminal.ts"
+import type { Output, Terminal } from "../../src/cli/terminal/terminal.ts"
 
 export interface CapturedOutput extends Output {
   readonly text: () => string

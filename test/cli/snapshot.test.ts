@@ -4,18 +4,18 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { exitCodes } from "../../src/cli/exit-codes.ts"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { snapshotCommand } from "../../src/cli/snapshot.ts"
-import { takeSnapshot } from "../../src/cli/snapshot-trace.ts"
 import { HttpClient } from "../../src/kube/http/http-client.ts"
+import type { TrackedKind } from "../../src/recorder/configuration/tracked-kind.ts"
+import { takeSnapshot } from "../../src/recorder/snapshot/snapshot-trace.ts"
 import { type KubernetesObject, kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
-import { compileFilters } from "../../src/trace/filters.ts"
 import { openDecoder } from "../../src/trace/formats/codecs.ts"
 import type { TraceFormatName } from "../../src/trace/formats/names.ts"
-import type { TraceItem } from "../../src/trace/formats/trace-item.ts"
+import { stablePodSpecHash } from "../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
+import { compileFilters } from "../../src/trace/selection/filters.ts"
 import { memorySpool } from "../../src/trace/spool.ts"
-import { stablePodSpecHash } from "../../src/trace/stable-pod-spec.ts"
-import type { TrackedKind } from "../../src/tracer/configuration/tracked-kind.ts"
+import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""
@@ -281,11 +281,11 @@ describe("reel snapshot", () => {
   })
 
   test.each([
-    [["-c", "a.yml"], "--output FILE is missing: it must be given; - is standard output"],
-    [["-o", "a.ndjson"], "--config FILE is missing: it must be given"],
+    [["-c", "a.yml"], "--output FILE is required; - means standard output"],
+    [["-o", "a.ndjson"], "--config FILE is required"],
     [
       ["-c", "a.yml", "-o", "s3://bucket/key"],
-      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+      '--output "s3://bucket/key": s3 is not supported; name a file, or write - for standard output',
     ],
   ])("%j is a usage error", async (argv, problem) => {
     const terminal = capturedTerminal()

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { parse, stringify } from "yaml"
-import { RecorderProcess, ReelProcess } from "../tracer/recorder/recorder-command.ts"
+import { RecorderProcess, ReelProcess } from "../recorder/recorder/recorder-command.ts"
 import { kubectl } from "./command.ts"
 import { openTestCluster, type TestCluster } from "./guard.ts"
 

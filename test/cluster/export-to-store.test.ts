@@ -10,8 +10,8 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { everything, type RecorderProcess, Workplace } from "../tracer/recorder/recorder-command.ts"
-import { freePort, type ServerProcess, startServer } from "../tracer/targets/server-process.ts"
+import { freePort, type ServerProcess, startServer } from "../blob/server-process.ts"
+import { everything, type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { buildMs, buildServers } from "./targets/programs.ts"
 
 const secret = "right-secret"

@@ -1,7 +1,7 @@
 /** One actor is taken out of a system: in order, with its links, and without a word to the others. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import type { Outbox } from "../../src/runtime/outbox.ts"
+import type { Outbox } from "../../src/runtime/mailbox/outbox.ts"
 import { LocalActors, type LocalBody, simple } from "./local-actors.ts"
 import { turn, until } from "./until.ts"
 

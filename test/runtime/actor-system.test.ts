@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { describe, expect, test } from "vitest"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
-import type { Outbox } from "../../src/runtime/outbox.ts"
+import type { Outbox } from "../../src/runtime/mailbox/outbox.ts"
 import { type LocalActor, LocalActors, type LocalBody, simple } from "./local-actors.ts"
 import { turn, until } from "./until.ts"
 

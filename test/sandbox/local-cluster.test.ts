@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
+import type { ApiObject } from "../../src/kube/client/objects.ts"
 import { cleanUpDemo, demoLengthMs, demoSteps, playDemo } from "../../src/sandbox/demo/index.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
-import type { ApiObject } from "../../src/sandbox/workload/objects.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
 /** Moves the clock on, a little at a time, until something is so. */

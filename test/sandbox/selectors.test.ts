@@ -1,12 +1,12 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { builtinResources } from "../../src/sandbox/builtin-resources.ts"
-import { type Change, makeChange } from "../../src/sandbox/change.ts"
-import { matchesFields, parseFieldSelector } from "../../src/sandbox/field-selector.ts"
-import { compact } from "../../src/sandbox/json-spacing.ts"
-import type { KubernetesObject } from "../../src/sandbox/kubernetes-object.ts"
-import { matchesLabels, parseLabelSelector, SelectorError } from "../../src/sandbox/label-selector.ts"
-import { type Resource, ResourceRegistry } from "../../src/sandbox/resources.ts"
+import { compact } from "../../src/apiserver/answers/json-spacing.ts"
+import { builtinResources } from "../../src/apiserver/kinds/builtin-resources.ts"
+import type { KubernetesObject } from "../../src/apiserver/kinds/kubernetes-object.ts"
+import { type Resource, ResourceRegistry } from "../../src/apiserver/kinds/resources.ts"
+import { matchesFields, parseFieldSelector } from "../../src/apiserver/selection/field-selector.ts"
+import { matchesLabels, parseLabelSelector, SelectorError } from "../../src/apiserver/selection/label-selector.ts"
+import { type Change, makeChange } from "../../src/apiserver/watch/change.ts"
 
 const selects = (selector: string, labels: Record<string, string>): boolean =>
   matchesLabels(parseLabelSelector(selector), labels)

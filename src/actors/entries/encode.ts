@@ -3,7 +3,7 @@
  * ends takes one batch with it and nothing else.
  */
 import { move, transferableSymbol, valueSymbol } from "piscina"
-import { encodeSimkubeBatch, type SimkubeBatch } from "../../trace/simkube-batch.ts"
+import { encodeSimkubeBatch, type SimkubeBatch } from "../../trace/formats/simkube/simkube-batch.ts"
 
 /** The encoded batch. Its memory is handed over, not copied; as a rule it is the memory that the batch came in. */
 export default (batch: SimkubeBatch): unknown => {

@@ -10,9 +10,9 @@ import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
 import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { Outbox } from "../../runtime/outbox.ts"
-import { InvalidSelectorError } from "../../trace/label-selector.ts"
-import { encodeExportChunk, exportDataOverhead, writeExportData } from "../export-chunk.ts"
+import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import { InvalidSelectorError } from "../../trace/selection/label-selector.ts"
+import { encodeExportChunk, exportDataOverhead, writeExportData } from "../../wire/export-chunk.ts"
 import { exportMailbox } from "../names.ts"
 import {
   type ExporterConfig,

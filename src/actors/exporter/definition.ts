@@ -1,7 +1,7 @@
 /** The exporter as others see it. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
-import { GivenFilters } from "../../trace/filters.ts"
+import { GivenFilters } from "../../trace/selection/filters.ts"
 
 export interface ExporterConfig {
   /** The data directory; opened read-only. */

@@ -1,8 +1,8 @@
 /**
  * A window as NDJSON. Objects are copied, 2 µs an event, so this needs no threads but the exporter's own.
  */
-import type { NdjsonHeader } from "../../trace/ndjson.ts"
-import { NdjsonWriter } from "../../trace/ndjson-writer.ts"
+import type { NdjsonHeader } from "../../trace/formats/ndjson/ndjson.ts"
+import { NdjsonWriter } from "../../trace/formats/ndjson/ndjson-writer.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
 /** Pieces of about 64 KiB; empty ones are pauses. Throws whatever reading the window throws. */

@@ -5,9 +5,13 @@
  * Memory: 5 MiB of batches for each export, whatever its size; an object larger than a batch is one of its own.
  */
 import type { ObjectEvent } from "../../trace/event.ts"
-import { type EncodedSimkubeBatch, encodeSimkubeBatch, SimkubeBatchBuilder } from "../../trace/simkube-batch.ts"
-import { type OwnedLifecycles, UnwritableChangeError } from "../../trace/simkube-trace.ts"
-import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
+import {
+  type EncodedSimkubeBatch,
+  encodeSimkubeBatch,
+  SimkubeBatchBuilder,
+} from "../../trace/formats/simkube/simkube-batch.ts"
+import { type OwnedLifecycles, UnwritableChangeError } from "../../trace/formats/simkube/simkube-trace.ts"
+import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
 import type { Encoding, EncodingLease } from "./encoding-pool.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 

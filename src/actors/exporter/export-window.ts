@@ -4,14 +4,14 @@
  * One view judges both, since what becomes of an object in the window depends on whether it was shown before. Objects are parsed
  * only for filters that ask for labels or owners, and then only their metadata.
  */
-import type { ArchiveReader } from "../../trace/archive/archive-reader.ts"
-import { inDependencyOrder } from "../../trace/dependency-order.ts"
+import type { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import { isJsonObject, type JsonObject } from "../../trace/exact-json.ts"
-import { FilteredView } from "../../trace/filtered-view.ts"
-import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
-import { metadataOf } from "../../trace/managed-fields.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/owner-references.ts"
+import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+import { FilteredView } from "../../trace/selection/filtered-view.ts"
+import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 import type { ExportJob } from "./definition.ts"
 
 /** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */

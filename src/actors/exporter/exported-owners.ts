@@ -5,11 +5,11 @@
  * An owner is one if its kind is exported, no filter leaves it out, and the window holds it. What it is by now does not
  * count, nor does the order in which it and its objects were recorded (W-09).
  */
-import type { WindowLimits } from "../../trace/archive/present-objects.ts"
-import type { JsonObject } from "../../trace/exact-json.ts"
-import { type CompiledFilters, labelsOf } from "../../trace/filters.ts"
-import type { OwnerReference } from "../../trace/owner-references.ts"
-import { ownerKey } from "../../trace/ownership.ts"
+import type { WindowLimits } from "../../archive/reading/present-objects.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
+import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
+import { ownerKey } from "../../trace/ownership/ownership.ts"
+import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 
 /** What the recording says; an ArchiveReader. */
 export interface OwnerSource {

@@ -4,14 +4,18 @@
  * Everything that can be refused is refused before the first piece. The reader, its connection and the spool are closed
  * when the sequence ends, however it ends.
  */
-import { ArchiveReader } from "../../trace/archive/archive-reader.ts"
-import { type CompiledFilters, compileFilters } from "../../trace/filters.ts"
-import type { IsInTrace } from "../../trace/formats/replay-object.ts"
-import { kwokEncoder } from "../../trace/kwok/kwok-encoder.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/owner-references.ts"
-import { Ownership, ownerKey } from "../../trace/ownership.ts"
-import { encodeTrackedObjects, readTrackedObjects, type TrackedObjects } from "../../trace/simkube-config.ts"
-import { SimkubeTraceWriter } from "../../trace/simkube-trace-writer.ts"
+import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
+import {
+  encodeTrackedObjects,
+  readTrackedObjects,
+  type TrackedObjects,
+} from "../../trace/formats/simkube/simkube-config.ts"
+import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { Ownership, ownerKey } from "../../trace/ownership/ownership.ts"
+import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
+import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExportJob } from "./definition.ts"

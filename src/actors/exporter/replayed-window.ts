@@ -1,7 +1,7 @@
 /** A window whose objects are as another cluster may be given them (replay-object.ts); what says which object it was stays. */
 import type { ObjectEvent } from "../../trace/event.ts"
-import { formatExactJson, isJsonObject, parseExactJson } from "../../trace/exact-json.ts"
-import { type IsInTrace, replayObject } from "../../trace/formats/replay-object.ts"
+import { formatExactJson, isJsonObject, parseExactJson } from "../../trace/json/exact-json.ts"
+import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import type { ExportWindow } from "./export-window.ts"
 
 /** Throws MalformedJsonError for recorded bytes that are no JSON, and whatever reading the window throws. */

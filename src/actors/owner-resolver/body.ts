@@ -9,8 +9,8 @@ import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
+import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
 import { ownerAnswersMailbox, ownerQuestionsMailbox } from "../names.ts"
-import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
 import { FailureAlarms } from "./alarms.ts"
 import {
   maximumNamed,

@@ -8,7 +8,7 @@
  * found again.
  */
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import { type OwnerQuestion, questionKey } from "../owner-messages.ts"
+import { type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { Pause } from "./pause.ts"
 

@@ -2,7 +2,7 @@
  * One question put to the API server: who owns the object of this UID?
  *
  * Asks for the metadata only, by name, and compares the UID: a name that was given to another object since is no answer
- * (SimKube does not compare: simkube.md §2.7). Never rejects; an outcome says how far a failure reaches, so that one
+ * (SimKube does not compare: docs/facts/simkube.md#owner-chain). Never rejects; an outcome says how far a failure reaches, so that one
  * forbidden kind is not asked about ten thousand times.
  */
 import { type ApiResource, discover, resourcePath } from "../../kube/discovery.ts"
@@ -11,7 +11,7 @@ import type { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"
 import type { Timers } from "../../kube/http/timers.ts"
 import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.ts"
-import type { OwnerQuestion } from "../owner-messages.ts"
+import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 
 export type LookUpOutcome =
   /** `namespace` is the empty string for a cluster-scoped owner; `ownerReferences` is JSON, empty when there are none. */

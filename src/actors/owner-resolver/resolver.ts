@@ -9,9 +9,9 @@
  * database once it has room.
  */
 import type { Clock } from "../../runtime/clock.ts"
-import { parseOwnerReferences } from "../../trace/owner-references.ts"
-import { gvkOfReference } from "../../trace/ownership.ts"
-import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../owner-messages.ts"
+import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { gvkOfReference } from "../../trace/ownership/ownership.ts"
+import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 import { Remembered } from "./remembered.ts"

@@ -8,10 +8,10 @@
  * start of a process meets is told to whoever started it.
  */
 import * as Effect from "effect/Effect"
+import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
+import { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import { ArchiveIoError, DiskFullError } from "../../trace/archive/archive-errors.ts"
-import { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
 import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts"
 

@@ -5,9 +5,10 @@
  * database, where every one of them stands: so memory is bounded by the mailbox. Likewise when the store starts, because its
  * former life may have ended between a commit and its questions.
  */
-import type { Outbox } from "../../runtime/outbox.ts"
-import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
-import { encodeOwnerQuestions } from "../owner-messages.ts"
+
+import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
+import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import { encodeOwnerQuestions } from "../../wire/owner-messages.ts"
 
 /** Bytes of questions that may be under way or wait: some 4,000 of them. */
 export const questionsWindow = { windowBytes: 256 * 1024, bufferBytes: 256 * 1024 } as const

@@ -6,7 +6,7 @@
  */
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { DATABASE_FILE } from "../../trace/archive/schema.ts"
+import { DATABASE_FILE } from "../../archive/schema.ts"
 
 export class Presence {
   /** Inode of each file, once it was seen: the log appears with the first write. */

@@ -1,9 +1,10 @@
 /** Hands a kind's stored state to a watcher that starts, in frames of some thousand objects. */
-import type { Outbox } from "../../runtime/outbox.ts"
-import type { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
-import type { KindState } from "../../trace/archive/kind-table.ts"
-import { podLivesKind } from "../../trace/pod-lives-kind.ts"
-import { encodeStoredState, type LivesResumePoint } from "../stored-state.ts"
+
+import type { ArchiveWriter } from "../../archive/archive-writer.ts"
+import type { KindState } from "../../archive/rows/kind-table.ts"
+import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { encodeStoredState, type LivesResumePoint } from "../../wire/stored-state.ts"
 
 /**
  * Everything sent is committed: the watcher may resume from it. `incarnation`: the watcher's life it is meant for. `tracksPods`:

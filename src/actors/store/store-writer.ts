@@ -5,14 +5,16 @@
  * after that, until the whole recorder is given up for a defect in what one sender sends. Its sender is told of instead, and
  * nothing more of that life is taken: what follows may build on what is missing.
  */
+
+import type { ArchiveWriter } from "../../archive/archive-writer.ts"
+import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
+import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
+import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { ActorContext } from "../../runtime/actor.ts"
 import type { Timer } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { ArchiveWriter } from "../../trace/archive/archive-writer.ts"
-import type { NamedOwner } from "../../trace/archive/owner-sets.ts"
-import type { AnsweredOwner } from "../../trace/archive/unrecorded-owners.ts"
-import type { AppendResult, CommitResult } from "../../trace/archive/writing.ts"
-import { type Gap, MalformedFrameError } from "../../trace/observations.ts"
+import { type Gap, MalformedFrameError } from "../../wire/observations.ts"
+import { decodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
 import {
   observationsMailbox,
   ownerAnswersMailbox,
@@ -20,20 +22,19 @@ import {
   ownerResolverName,
   storedStateMailbox,
 } from "../names.ts"
-import { decodeOwnerAnswers, type OwnerAnswer } from "../owner-messages.ts"
 import type { ExpectedKinds, StoreConfig, StoreReport } from "./definition.ts"
 import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
 /**
- * ms a frame waits for company before it is committed; architecture §5 allows 100. With 30 an event is on disk within 50 ms of
+ * ms a frame waits for company before it is committed; docs/reference/architecture.md#archive allows 100. With 30 an event is on disk within 50 ms of
  * its receipt, exports under way or not; a commit takes some 0.2 ms, and under load the block is full before.
  */
 const commitDelayMs = 30
 /** ms between tries while the disk refuses. */
 export const commitRetryMs = 1000
-/** ms between syncs to the disk with `fsync: interval` (architecture §5), and between looks whether the files are still there. */
+/** ms between syncs to the disk with `fsync: interval` (docs/reference/architecture.md#archive), and between looks whether the files are still there. */
 const syncIntervalMs = 1000
 
 export type StoreContext = ActorContext<StoreConfig, StoreReport>

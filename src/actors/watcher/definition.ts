@@ -1,8 +1,8 @@
 /** The watcher as others see it: its configuration, what it can be asked, what it reports. */
 import * as Schema from "effect/Schema"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import type { WatchPolicy } from "../../kube/watch/policy.ts"
-import type { KindState } from "../../kube/watch/protocol.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 
 /** Everything one watcher needs to know; plain data. */

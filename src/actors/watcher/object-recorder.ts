@@ -6,15 +6,15 @@
  * A UID dies once; a name is never held by two objects at the same time. Shared by the sinks of all the streams of a kind.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
-import type { DetectRules } from "../../kube/scanner/detect-rules.ts"
-import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
+import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
+import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
 import type { ObservedAction } from "../../kube/watch/sink.ts"
-import { type NewObject, VANISHED } from "../../trace/observations.ts"
-import type { KindResumePoint, StoredObject } from "../stored-state.ts"
+import { type NewObject, VANISHED } from "../../wire/observations.ts"
+import type { KindResumePoint, StoredObject } from "../../wire/stored-state.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import { LiveIndex, type LiveObject } from "./live-index.ts"
-import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
-import type { PodStatistics, PodTracker } from "./pod-tracker.ts"
+import { LiveIndex, type LiveObject } from "./index/live-index.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "./index/owner-fingerprint.ts"
+import type { PodStatistics, PodTracker } from "./pods/pod-tracker.ts"
 
 /** What of an object is recorded. */
 export interface RecordingRules {

@@ -5,14 +5,14 @@
  * Under pressure `isWritable` turns false and the session stops reading; what is already read always finds a place.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ScannedObject } from "../../kube/scanner/scanned-object.ts"
-import type { KindState, ListReason } from "../../kube/watch/protocol.ts"
+import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
+import type { KindState, ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { ObservedAction, WatchSink } from "../../kube/watch/sink.ts"
 import type { GapReason } from "../../trace/event.ts"
-import type { InterruptedLives } from "./followed-pods.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import type { ListUnderWay, Standing } from "./list-under-way.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
+import type { InterruptedLives } from "./pods/followed-pods.ts"
+import type { ListUnderWay, Standing } from "./progress/list-under-way.ts"
 
 /** What the owner is told; all rare. */
 export interface SinkListener {

@@ -9,10 +9,10 @@
 
 import * as Schema from "effect/Schema"
 import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
+import { TokenScanner } from "./json/token-scanner.ts"
+import { isWhiteSpace } from "./json/white-space.ts"
 import type { SpanListener } from "./line-splitter.ts"
 import { emptyListHead, isListMember, type ListHead, withListMember } from "./list-head.ts"
-import { TokenScanner } from "./token-scanner.ts"
-import { isWhiteSpace } from "./white-space.ts"
 
 const QUOTE = 34
 const COMMA = 44

@@ -6,10 +6,10 @@
  * ERROR is a Status, which is for the caller to parse: rare, small, and read by people.
  */
 
-import type { DetectRules } from "./detect-rules.ts"
-import { ObjectScanner } from "./object-scanner.ts"
-import { SimdResult } from "./simd-scan.ts"
-import { isWhiteSpace } from "./white-space.ts"
+import { isWhiteSpace } from "./json/white-space.ts"
+import type { DetectRules } from "./object/detect-rules.ts"
+import { ObjectScanner } from "./object/object-scanner.ts"
+import { SimdResult } from "./simd/simd-scan.ts"
 
 const QUOTE = 34
 const COMMA = 44

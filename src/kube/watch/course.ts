@@ -4,8 +4,8 @@
  */
 import type { ApiStatus } from "../status.ts"
 import { list, openList, restored } from "./listing.ts"
-import { classify } from "./refusal.ts"
-import type { Transition } from "./transition.ts"
+import { classify } from "./protocol/refusal.ts"
+import type { Transition } from "./protocol/transition.ts"
 import { openWatch } from "./watching.ts"
 
 /** Looks for the kind. */

@@ -6,9 +6,9 @@ import type { GroupVersionKind } from "../gvk.ts"
 import type { HttpClient } from "../http/http-client.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
 import { type ApiStatus, statusOfResponse } from "../status.ts"
-import type { Input } from "./protocol.ts"
-import { probePath, type Selection } from "./request.ts"
+import type { Input } from "./protocol/protocol.ts"
 import type { Enquiries } from "./session-options.ts"
+import { probePath, type Selection } from "./streams/request.ts"
 
 /** UID of this namespace is the nearest thing to an identity that a cluster has. */
 const clusterIdentityPath = "/api/v1/namespaces/kube-system"

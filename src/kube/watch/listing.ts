@@ -2,8 +2,8 @@
  * Lists: streaming where the server can, otherwise in pages (rule 2), and what follows from each. A list that was begun
  * stays due, with its reason, until it is complete.
  */
-import type { ListReason, StreamId } from "./protocol.ts"
-import type { Transition } from "./transition.ts"
+import type { ListReason, StreamId } from "./protocol/protocol.ts"
+import type { Transition } from "./protocol/transition.ts"
 import { openWatch, watchOn } from "./watching.ts"
 
 /** How a list is made, and what is said of it, where it is not the usual. */

@@ -1,11 +1,11 @@
 /** What a watch session is given: its ways to the server, its sink, time and chance, and where the recording ends. */
 import type { HttpStream, ResponseHandler } from "../http/response-handler.ts"
-import type { DetectRules } from "../scanner/detect-rules.ts"
+import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { WatchClock } from "./clock.ts"
-import type { WatchPolicy } from "./policy.ts"
-import type { Input } from "./protocol.ts"
-import type { Selection } from "./request.ts"
+import type { WatchPolicy } from "./protocol/policy.ts"
+import type { Input } from "./protocol/protocol.ts"
 import type { WatchSink } from "./sink.ts"
+import type { Selection } from "./streams/request.ts"
 
 /** Sends one GET; the handler is called as `src/kube/http` promises. */
 export interface Transport {

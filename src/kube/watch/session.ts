@@ -6,17 +6,17 @@
  * stops the reading, and a stream the server then hangs up on is resumed at the last version delivered (rule 11); every
  * timer, stream and request is closed by `stop`. It never throws for anything a server sends.
  */
-import { initialState, step } from "./machine.ts"
-import { OpenStreams } from "./open-streams.ts"
-import { PageReader } from "./page-reader.ts"
-import { permissionHint } from "./permission-hint.ts"
-import type { Command, Input, StreamId, WatchState } from "./protocol.ts"
-import { pagePath, type Selection, streamingListPath, watchPath, wholeListPath } from "./request.ts"
+import { initialState, step } from "./protocol/machine.ts"
+import { permissionHint } from "./protocol/permission-hint.ts"
+import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
+import { DeliveredVersions } from "./protocol/versions.ts"
 import type { SessionOptions } from "./session-options.ts"
 import { noStatistics, type WatchStatistics } from "./statistics.ts"
-import type { StreamEvents } from "./stream-reader.ts"
-import { DeliveredVersions } from "./versions.ts"
-import { WatchReader } from "./watch-reader.ts"
+import { OpenStreams } from "./streams/open-streams.ts"
+import { PageReader } from "./streams/page-reader.ts"
+import { pagePath, type Selection, streamingListPath, watchPath, wholeListPath } from "./streams/request.ts"
+import type { StreamEvents } from "./streams/stream-reader.ts"
+import { WatchReader } from "./streams/watch-reader.ts"
 
 type OpenCommand = Extract<Command, { type: "open-streaming-list" | "open-page" | "open-whole-list" | "open-watch" }>
 

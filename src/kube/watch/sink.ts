@@ -1,7 +1,7 @@
 /** What a watch session tells whoever records: the few, total events of the protocol. */
 import type { ResourceVersion } from "../resource-version.ts"
-import type { ScannedObject } from "../scanner/scanned-object.ts"
-import type { KindState, ListReason } from "./protocol.ts"
+import type { ScannedObject } from "../scanner/object/scanned-object.ts"
+import type { KindState, ListReason } from "./protocol/protocol.ts"
 
 /** 1: added or modified. 2: deleted, with the last state. The same codes as the action column of a frame. */
 export type ObservedAction = 1 | 2

@@ -2,8 +2,8 @@
  * Watches, one after the other: each begins at the version last delivered, and its successor is opened before it ends
  * (rule 6). The old stream counts until the first bytes of its successor.
  */
-import type { StreamId } from "./protocol.ts"
-import type { Transition } from "./transition.ts"
+import type { StreamId } from "./protocol/protocol.ts"
+import type { Transition } from "./protocol/transition.ts"
 
 /** Asks for the events after `version`. The state is `watching` only when the server has answered. */
 export const openWatch = (step: Transition, version: string): void => {

@@ -1,5 +1,5 @@
 /** The objects of the demo: a small shop. Images are names only; how long a container lives stands in annotations. */
-import type { ApiObject } from "../workload/objects.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
 
 /** Where everything happens. */
 export const shopNamespace = "shop"

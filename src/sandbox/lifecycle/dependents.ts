@@ -1,6 +1,6 @@
 /** Who depends on whom, by the UID of the owner: the ownerReferences of all live objects, turned around. */
 
-import type { Change } from "../change.ts"
+import type { Change } from "../../apiserver/watch/change.ts"
 
 /** Where an object is found. */
 export interface Reference {

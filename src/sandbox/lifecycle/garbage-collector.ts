@@ -7,16 +7,16 @@
  * when they go.
  */
 
+import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
-import { type Change, type ChangeRecord, keyOf, type Owner } from "../change.ts"
-import type { Collection, LiveObject } from "../collection.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
 import { stateOf } from "../writes/answer.ts"
-import { deleteObject } from "../writes/delete.ts"
-import { noDeleteOptions, type Propagation } from "../writes/delete-options.ts"
+import { deleteObject } from "../writes/delete/delete.ts"
+import { noDeleteOptions, type Propagation } from "../writes/delete/delete-options.ts"
+import { isFinalizedBySpec } from "../writes/delete/terminating-marks.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
-import { isFinalizedBySpec } from "../writes/terminating-marks.ts"
 import { writeAsController } from "./controller-write.ts"
 import { Dependents, type Reference } from "./dependents.ts"
 import { WorkQueue } from "./work-queue.ts"

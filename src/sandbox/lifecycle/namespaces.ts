@@ -4,15 +4,15 @@
  * finalizers keep it, and it says so in its conditions.
  */
 
-import { type ChangeRecord, keyOf } from "../change.ts"
-import type { Collection, LiveObject } from "../collection.ts"
-import type { Resource } from "../resources.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
 import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
-import { deleteObject } from "../writes/delete.ts"
-import { type DeleteOptions, noDeleteOptions } from "../writes/delete-options.ts"
+import { deleteObject } from "../writes/delete/delete.ts"
+import { type DeleteOptions, noDeleteOptions } from "../writes/delete/delete-options.ts"
 import { trackCreation } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { controllerManager, writeAsController } from "./controller-write.ts"

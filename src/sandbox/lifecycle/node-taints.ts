@@ -6,10 +6,10 @@
  * are not evicted: there is no NoExecute, and nobody notices that a Node has stopped reporting.
  */
 
-import type { ChangeRecord } from "../change.ts"
-import type { Collection } from "../collection.ts"
+import type { ChangeRecord } from "../../apiserver/watch/change.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
+import type { Collection } from "../store/collection.ts"
 import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
 import { trackReplacement } from "../writes/field-owners.ts"

@@ -3,8 +3,8 @@
  * a controller never acts in the middle of the write that woke it, and a test with a clock of its own decides when it acts.
  */
 
+import { guarded } from "../../apiserver/http/trouble.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import { guarded } from "../trouble.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 
 export class WorkQueue {

@@ -4,9 +4,9 @@
  * would have come as, so that everything behind knows JSON only. Answers stay JSON: whoever sends protobuf takes both.
  */
 
+import { fail } from "../../apiserver/answers/failure.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
-import { fail } from "../failure.ts"
-import { notOfKind } from "../writes/body.ts"
+import { notOfKind } from "../writes/body/body.ts"
 import { refuse } from "../writes/refusal.ts"
 import { unsupportedMediaType } from "../writes/write-failures.ts"
 import type { WriteRequest } from "../writes/write-request.ts"

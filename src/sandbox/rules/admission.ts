@@ -4,8 +4,8 @@
  * LimitRanger and ResourceQuota are not among them, nor are webhooks.
  */
 
-import type { Failure } from "../failure.ts"
-import { qualifiedName, type Resource } from "../resources.ts"
+import type { Failure } from "../../apiserver/answers/failure.ts"
+import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 import { child, ensured, isAbsent, items, list, number, text, texts } from "./fields.ts"
 import type { Fields, MutableObject, Subresource } from "./kind-rules.ts"
 

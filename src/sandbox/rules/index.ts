@@ -1,7 +1,7 @@
 /** The behaviour of every kind the sandbox serves: {@link rulesOf} for built-in and custom ones. */
 
-import type { Resource } from "../resources.ts"
-import { rulesFrom } from "./generic-rules.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { rulesFrom } from "./groups/generic-rules.ts"
 import type { Kind } from "./kind.ts"
 import type { KindRules } from "./kind-rules.ts"
 import { kinds } from "./kinds.ts"
@@ -14,7 +14,7 @@ export type {
   MutableObject,
   Subresource,
 } from "./kind-rules.ts"
-export { allocateService, type Pool, releaseService, type ServicePools } from "./service-allocation.ts"
+export { allocateService, type Pool, releaseService, type ServicePools } from "./services/service-allocation.ts"
 
 /** Of a kind that a CustomResourceDefinition makes. Whatever is not metadata or, if it has that endpoint, status, counts. */
 const customKind = (resource: Resource): Kind =>

@@ -1,8 +1,8 @@
 /** The 422 for an object that its rules refuse. */
 
-import type { Failure } from "../failure.ts"
-import type { Resource } from "../resources.ts"
-import { explained, type FieldError } from "../schema/field-error.ts"
+import type { Failure } from "../../apiserver/answers/failure.ts"
+import { explained, type FieldError } from "../../apiserver/answers/field-error.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
 
 /** Events of the new group are Events of the core group that look different; errors name what is stored. */
 const errorKind = ({ gvk }: Resource): { readonly group: string; readonly kind: string } =>

@@ -9,7 +9,7 @@
  * it is given: what has the wrong type was refused by the decoder, and is passed over here.
  */
 
-import type { FieldError } from "../schema/field-error.ts"
+import type { FieldError } from "../../apiserver/answers/field-error.ts"
 
 /** A JSON object that rules may change. */
 export type Fields = Record<string, unknown>

@@ -3,10 +3,10 @@
  * All members are optional: a kind without any gets what every object gets.
  */
 
-import type { Errors } from "../schema/field-error.ts"
+import type { Errors } from "../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "./default-table.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
-import type { NameFormat } from "./object-metadata.ts"
+import type { NameFormat } from "./values/object-metadata.ts"
 
 /** Adds what is wrong with an object. */
 export type Check = (object: MutableObject, errors: Errors) => void

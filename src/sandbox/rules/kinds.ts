@@ -1,28 +1,11 @@
 /** Which rules belong to which kind. */
 
-import { immutable, invalid } from "../schema/field-error.ts"
-import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./access-rules.ts"
-import {
-  autoscalerKind,
-  leaseKind,
-  oldAutoscalerKind,
-  podDisruptionBudgetKind,
-  priorityClassKind,
-} from "./control-rules.ts"
-import { configMapKind, namespaceKind, nodeKind, secretKind } from "./core-rules.ts"
-import { definitionKind } from "./definition-rules.ts"
-import { endpointsKind } from "./endpoints-rules.ts"
-import { eventKind, newEventKind } from "./event-rules.ts"
+import { immutable, invalid } from "../../apiserver/answers/field-error.ts"
 import { child, isSame, number } from "./fields.ts"
-import { cronJobKind, fillTemplateLabels, jobKind } from "./job-rules.ts"
-import type { Kind } from "./kind.ts"
-import type { Fields, MutableObject } from "./kind-rules.ts"
-import { limitRangeKind, resourceQuotaKind } from "./limit-rules.ts"
-import { labelComplaints } from "./names.ts"
-import { podTemplate } from "./pod-defaults.ts"
-import { podKind } from "./pod-rules.ts"
-import { checkPodTemplate } from "./pod-validation.ts"
-import { serviceKind } from "./service-rules.ts"
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./groups/access-rules.ts"
+import { configMapKind, namespaceKind, nodeKind, secretKind } from "./groups/core-rules.ts"
+import { definitionKind } from "./groups/definition-rules.ts"
+import { eventKind, newEventKind } from "./groups/event-rules.ts"
 import {
   csiDriverKind,
   csiNodeKind,
@@ -30,7 +13,24 @@ import {
   persistentVolumeKind,
   storageClassKind,
   volumeAttachmentKind,
-} from "./storage-rules.ts"
+} from "./groups/storage-rules.ts"
+import type { Kind } from "./kind.ts"
+import type { Fields, MutableObject } from "./kind-rules.ts"
+import { podTemplate } from "./pods/pod-defaults.ts"
+import { podKind } from "./pods/pod-rules.ts"
+import { checkPodTemplate } from "./pods/pod-validation.ts"
+import { endpointsKind } from "./services/endpoints-rules.ts"
+import { serviceKind } from "./services/service-rules.ts"
+import { labelComplaints } from "./values/names.ts"
+import {
+  autoscalerKind,
+  leaseKind,
+  oldAutoscalerKind,
+  podDisruptionBudgetKind,
+  priorityClassKind,
+} from "./workloads/control-rules.ts"
+import { cronJobKind, fillTemplateLabels, jobKind } from "./workloads/job-rules.ts"
+import { limitRangeKind, resourceQuotaKind } from "./workloads/limit-rules.ts"
 import {
   controllerRevision,
   daemonSet,
@@ -38,9 +38,9 @@ import {
   replicaSet,
   replicationController,
   statefulSet,
-} from "./workload-defaults.ts"
-import * as status from "./workload-status.ts"
-import * as workload from "./workload-validation.ts"
+} from "./workloads/workload-defaults.ts"
+import * as status from "./workloads/workload-status.ts"
+import * as workload from "./workloads/workload-validation.ts"
 
 /** The feature DeploymentReplicaSetTerminatingReplicas is off by default in 1.34. */
 const dropTerminating = (object: MutableObject): void => {

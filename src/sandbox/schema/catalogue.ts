@@ -6,9 +6,9 @@
  * descriptions) is forgotten at once.
  */
 
+import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/openapi/document-files.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
-import type { KubernetesType } from "../kubernetes-type.ts"
-import { builtinDocuments, documentPath, readBuiltinDocument } from "./document-files.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
 import { type OpenApiSchema, type OpenApiSchemas, OpenApiTypes } from "./openapi-types.ts"
 
 const openApiTypes = new OpenApiTypes()

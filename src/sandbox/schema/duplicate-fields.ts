@@ -5,8 +5,8 @@
  * anything else the result holds what was found before it stopped making sense. Nothing throws.
  */
 
-import type { KubernetesType } from "../kubernetes-type.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
 
 /** The server stops collecting here (sigs.k8s.io/json, saveStrictError). */
 export const maximumProblems = 100

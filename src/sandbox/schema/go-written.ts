@@ -7,7 +7,7 @@
  * refuse them first. Custom kinds are no Go structs and come back untouched.
  */
 
-import type { KubernetesType } from "../kubernetes-type.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
 import { isRecord, ownValue, schemaNameOf, setOwnValue } from "./make-type.ts"
 
 /** Times without `omitempty` in effect: a struct is never left out. Not told by OpenAPI; from the API's Go types. */

@@ -1,6 +1,6 @@
 /** Building {@link KubernetesType} values: what is not said about a type is what the server assumes. */
 
-import type { KubernetesType } from "../kubernetes-type.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
 
 /**
  * A type of a built-in kind. The server decodes those into structs, so it refuses a wrong JSON type while decoding; custom

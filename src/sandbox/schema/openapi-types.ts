@@ -6,7 +6,8 @@
  * of the node that shares its fields.
  */
 
-import type { KubernetesType, ListType } from "../kubernetes-type.ts"
+import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
 import { type DecodedType, makeDecodedType } from "./make-type.ts"
 
 /** The part of an OpenAPI v3 schema that is read here. */

@@ -1,10 +1,10 @@
 /** Adoption and release, carried out (ControllerRefManager). */
 
-import { NotFoundError } from "./api-errors.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
+import type { Kind } from "../../kube/client/kinds.ts"
+import type { ApiObject, SelectorObject } from "../../kube/client/objects.ts"
+import { adoptionPatch, claimOf, releasePatch } from "../../kube/client/owner-references.ts"
 import type { Cluster } from "./cluster.ts"
-import type { Kind } from "./kinds.ts"
-import type { ApiObject, SelectorObject } from "./objects.ts"
-import { adoptionPatch, claimOf, releasePatch } from "./owner-references.ts"
 import { selectorMatches } from "./selectors.ts"
 
 /**

@@ -3,16 +3,16 @@
  * as they are answered.
  */
 
+import type { ObjectCache } from "../../host/object-cache.ts"
+import { SharedInformer } from "../../host/shared-informer.ts"
+import { type DeleteOptions, HttpApiClient, type PatchType } from "../../kube/client/api-client.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
+import type { Kind } from "../../kube/client/kinds.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { timestamp } from "../timestamp.ts"
-import { type DeleteOptions, HttpApiClient, type PatchType } from "./api-client.ts"
-import { NotFoundError } from "./api-errors.ts"
-import type { Kind } from "./kinds.ts"
-import type { ObjectCache } from "./object-cache.ts"
-import type { ApiObject } from "./objects.ts"
-import { SharedInformer } from "./shared-informer.ts"
 
 export interface ClusterOptions {
   readonly server: ApiEndpoint

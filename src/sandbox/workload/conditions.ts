@@ -1,6 +1,6 @@
 /** Conditions of a status, changed with the rules of the controller that owns them. */
 
-import type { Condition } from "./objects.ts"
+import type { Condition } from "../../kube/client/objects.ts"
 import { conditionOf } from "./pod-facts.ts"
 
 export type Conditions = ReadonlyArray<Condition>

@@ -3,13 +3,13 @@
  * (pkg/controller/history).
  */
 
-import { AlreadyExistsError } from "./api-errors.ts"
+import { sameJson } from "../../host/same-json.ts"
+import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { ApiObject, ControllerRevision, PodTemplate } from "../../kube/client/objects.ts"
+import { controllerReference } from "../../kube/client/owner-references.ts"
 import type { Cluster } from "./cluster.ts"
-import { kinds } from "./kinds.ts"
-import type { ApiObject, ControllerRevision, PodTemplate } from "./objects.ts"
-import { controllerReference } from "./owner-references.ts"
 import { createdMs } from "./pod-facts.ts"
-import { sameJson } from "./same-json.ts"
 import { fnv32, safeEncode } from "./template-hash.ts"
 
 /** `data` of a revision: a strategic merge patch that puts the template back. */

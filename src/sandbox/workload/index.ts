@@ -15,7 +15,7 @@ export {
   ApiUnreachableError,
   ConflictError,
   NotFoundError,
-} from "./api-errors.ts"
+} from "../../kube/client/api-errors.ts"
 export { type Delays, defaultDelays } from "./node/delays.ts"
 export type { VirtualNodesOptions } from "./node/virtual-nodes.ts"
 export { type ControllerName, controllerNames, WorkloadManager, type WorkloadOptions } from "./workload-manager.ts"

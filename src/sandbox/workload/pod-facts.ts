@@ -1,6 +1,6 @@
 /** What controllers ask of a Pod (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go). */
 
-import type { Condition, Pod } from "./objects.ts"
+import type { Condition, Pod } from "../../kube/client/objects.ts"
 
 export const conditionOf = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type)

@@ -6,12 +6,12 @@
  * Not done: removing ended Pods beyond a threshold, and Pods that were deleted before they were placed.
  */
 
-import { NotFoundError } from "./api-errors.ts"
+import { type Controller, KeyedController, type Surroundings } from "../../host/controller.ts"
+import { keyOf } from "../../host/object-cache.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { Condition, Node, Pod } from "../../kube/client/objects.ts"
 import { withCondition } from "./conditions.ts"
-import { type Controller, KeyedController, type Surroundings } from "./controller.ts"
-import { kinds } from "./kinds.ts"
-import { keyOf } from "./object-cache.ts"
-import type { Condition, Node, Pod } from "./objects.ts"
 import { isFinished } from "./pod-facts.ts"
 
 /** ms that a node must be missing: its object may be on its way to us, or be made anew. */

@@ -1,7 +1,7 @@
 /** `LabelSelector` objects, matched with the same rules as the selectors in URLs. */
 
-import { type LabelOperator, type LabelSelector, matchesLabels } from "../label-selector.ts"
-import type { SelectorObject, StringMap } from "./objects.ts"
+import { type LabelOperator, type LabelSelector, matchesLabels } from "../../apiserver/selection/label-selector.ts"
+import type { SelectorObject, StringMap } from "../../kube/client/objects.ts"
 
 const operators: Readonly<Record<string, LabelOperator>> = {
   In: "in",

@@ -6,7 +6,7 @@
  * real controllers hash Go's print of the template, which depends on fields of Go types that no API shows.
  */
 
-import { stableText } from "./same-json.ts"
+import { stableText } from "../../host/same-json.ts"
 
 const offset = 0x811c9dc5
 const prime = 0x01000193

@@ -7,14 +7,14 @@
  * Under overload work comes later: objects to look at wait in queues, each once.
  */
 
+import type { Controller, Surroundings } from "../../host/controller.ts"
+import { EventRecorder } from "../../host/event-recorder.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import { Cluster } from "./cluster.ts"
-import type { Controller, Surroundings } from "./controller.ts"
 import { cronJobController } from "./cron-job/cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
 import { deploymentController } from "./deployment/deployment-controller.ts"
-import { EventRecorder } from "./event-recorder.ts"
 import { jobController } from "./job/job-controller.ts"
 import { type Delays, defaultDelays } from "./node/delays.ts"
 import { podRunner } from "./node/pod-runner.ts"

@@ -1,8 +1,8 @@
 /** Who owns which field after a write that is not an apply. */
 
 import { apiVersionOf } from "../../kube/gvk.ts"
-import type { JsonObject } from "../patch/json-value.ts"
-import { trackUpdate } from "../patch/track-update.ts"
+import type { JsonObject } from "../patch/json/json-value.ts"
+import { trackUpdate } from "../patch/managed-fields/track-update.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { timestamp } from "../timestamp.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"

@@ -1,12 +1,12 @@
 /** Writes over HTTP: which method on which path is which write, its body, and how its answer is sent. */
 
 import type { IncomingMessage } from "node:http"
-import type { Exchange } from "../exchange.ts"
-import { type Failure, methodNotAllowed } from "../failure.ts"
-import { type Resource, verbsOf } from "../resources.ts"
-import type { ResourceRoute } from "../router.ts"
-import { laterInTurn } from "../turn.ts"
-import { bodyLimit } from "./body.ts"
+import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import type { Exchange } from "../../apiserver/http/exchange.ts"
+import type { ResourceRoute } from "../../apiserver/http/router.ts"
+import { laterInTurn } from "../../apiserver/http/turn.ts"
+import { type Resource, verbsOf } from "../../apiserver/kinds/resources.ts"
+import { bodyLimit } from "./body/body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
 import type { WriteOutcome, WriteRequest, WriteVerb } from "./write-request.ts"
 

@@ -1,7 +1,7 @@
 /** How a write stops halfway: thrown where something is wrong, answered where the request came in. */
 
 import * as Schema from "effect/Schema"
-import type { Failure } from "../failure.ts"
+import type { Failure } from "../../apiserver/answers/failure.ts"
 
 const failureSchema = Schema.declare((value): value is Failure => (value as { type?: unknown })?.type === "failure")
 

@@ -1,8 +1,8 @@
 /** What only writes are refused with: codes, reasons and details as Kubernetes 1.34.4 answered (tried on a real server). */
 
-import { type Failure, fail, groupDetail } from "../failure.ts"
-import { qualifiedName, type Resource } from "../resources.ts"
-import { explained, invalid } from "../schema/field-error.ts"
+import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
+import { explained, invalid } from "../../apiserver/answers/field-error.ts"
+import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
   ...(name === "" ? {} : { name }),

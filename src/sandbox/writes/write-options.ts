@@ -1,8 +1,15 @@
 /** The query of a write, read and validated as Kubernetes 1.34.4 does. */
 
-import { invalidOptions } from "../failure.ts"
-import { flag } from "../list-options.ts"
-import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from "../schema/field-error.ts"
+import { invalidOptions } from "../../apiserver/answers/failure.ts"
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from "../../apiserver/answers/field-error.ts"
+import { flag } from "../../apiserver/list/list-options.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 

@@ -1,7 +1,7 @@
 /** How the strategies of Kubernetes 1.34.4 differ from kind to kind, where it is a matter of yes or no. */
 
+import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../kube/gvk.ts"
-import type { Resource } from "../resources.ts"
 
 const rbac = "rbac.authorization.k8s.io/v1"
 

@@ -1,8 +1,8 @@
 /** One write as it arrives, and its answer, whether it came over HTTP or from inside the process. */
 
-import type { Change } from "../change.ts"
-import type { Failure } from "../failure.ts"
-import type { Resource } from "../resources.ts"
+import type { Failure } from "../../apiserver/answers/failure.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import type { Change } from "../../apiserver/watch/change.ts"
 
 export type WriteVerb = "create" | "update" | "patch" | "delete" | "deletecollection"
 

@@ -9,11 +9,11 @@ import type { TraceFormatName } from "./names.ts"
 export const openDecoder = async (format: TraceFormatName): Promise<TraceDecoder> => {
   switch (format) {
     case "ndjson":
-      return (await import("./ndjson-format.ts")).ndjsonDecoder()
+      return (await import("./ndjson/ndjson-format.ts")).ndjsonDecoder()
     case "simkube":
-      return (await import("./simkube-format.ts")).simkubeDecoder()
+      return (await import("./simkube/simkube-format.ts")).simkubeDecoder()
     case "kwok":
-      return (await import("../kwok/kwok-decoder.ts")).kwokDecoder()
+      return (await import("./kwok/kwok-decoder.ts")).kwokDecoder()
   }
 }
 
@@ -21,10 +21,10 @@ export const openDecoder = async (format: TraceFormatName): Promise<TraceDecoder
 export const openEncoder = async (format: TraceFormatName, options: EncoderOptions): Promise<TraceEncoder> => {
   switch (format) {
     case "ndjson":
-      return (await import("./ndjson-format.ts")).ndjsonEncoder()
+      return (await import("./ndjson/ndjson-format.ts")).ndjsonEncoder()
     case "simkube":
-      return (await import("./simkube-format.ts")).simkubeEncoder(options)
+      return (await import("./simkube/simkube-format.ts")).simkubeEncoder(options)
     case "kwok":
-      return (await import("../kwok/kwok-encoder.ts")).kwokEncoder(options.facts)
+      return (await import("./kwok/kwok-encoder.ts")).kwokEncoder(options.facts)
   }
 }

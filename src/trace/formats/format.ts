@@ -3,10 +3,10 @@
  */
 
 import * as Schema from "effect/Schema"
-import type { OwnedLifecycles } from "../simkube-trace.ts"
+import type { IsInTrace } from "../sanitising/replay-object.ts"
 import type { Spool } from "../spool.ts"
-import type { IsInTrace } from "./replay-object.ts"
-import type { TraceItem } from "./trace-item.ts"
+import type { TraceItem } from "../trace-item.ts"
+import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
 
 /** Push bytes, take items; {@link end} when there are no more bytes. Every method throws {@link BadTraceError} and nothing else. */
 export interface TraceDecoder {

@@ -3,12 +3,12 @@
  * (filtered-view.ts): an object that is adopted goes, one that is abandoned appears.
  */
 
-import { isJsonObject, MalformedJsonError } from "../exact-json.ts"
-import { FilteredView } from "../filtered-view.ts"
-import { metadataOf } from "../managed-fields.ts"
-import { type OwnerReference, readOwnerReferences } from "../owner-references.ts"
-import { gvkOfReference, type Ownership } from "../ownership.ts"
-import type { TraceItem } from "./trace-item.ts"
+import { isJsonObject, MalformedJsonError } from "../json/exact-json.ts"
+import { type OwnerReference, readOwnerReferences } from "../ownership/owner-references.ts"
+import { gvkOfReference, type Ownership } from "../ownership/ownership.ts"
+import { metadataOf } from "../sanitising/managed-fields.ts"
+import { FilteredView } from "../selection/filtered-view.ts"
+import type { TraceItem } from "../trace-item.ts"
 
 /** What an item becomes; `undefined`: nothing. */
 export type ItemFilter = (item: TraceItem) => TraceItem | undefined

@@ -6,14 +6,14 @@
  */
 
 import type { ObjectEvent } from "../event.ts"
-import { type Ancestor, type KnownOwners, Ownership } from "../ownership.ts"
-import { podKind } from "../pod-lives-kind.ts"
-import { namespacedName, type OwnedLifecycles } from "../simkube-trace.ts"
+import { type Ancestor, type KnownOwners, Ownership } from "../ownership/ownership.ts"
+import { podKind } from "../pods/pod-lives-kind.ts"
+import type { IsInTrace } from "../sanitising/replay-object.ts"
+import type { TraceItem } from "../trace-item.ts"
 import type { LivesOwner, TraceFacts } from "./format.ts"
 import { type OwnedObjects, ownerReferencesIn } from "./owned-items.ts"
-import type { IsInTrace } from "./replay-object.ts"
-import type { TraceItem } from "./trace-item.ts"
-import { itself, TracedLives, type TracedOwner } from "./traced-lives.ts"
+import { namespacedName, type OwnedLifecycles } from "./simkube/simkube-trace.ts"
+import { itself, TracedLives, type TracedOwner } from "./simkube/traced-lives.ts"
 
 /** Add every item, then ask. */
 export class TraceSurvey implements TraceFacts, OwnedObjects {

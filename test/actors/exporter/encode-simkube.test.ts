@@ -4,6 +4,11 @@ import { type BatchLimits, encodeSimkube } from "../../../src/actors/exporter/en
 import { type Encoding, ownThreadOnly } from "../../../src/actors/exporter/encoding-pool.ts"
 import type { ExportWindow } from "../../../src/actors/exporter/export-window.ts"
 import {
+  type EncodedSimkubeBatch,
+  encodeSimkubeBatch,
+  type SimkubeBatch,
+} from "../../../src/trace/formats/simkube/simkube-batch.ts"
+import {
   type Action,
   formatExactJson,
   type GapEvent,
@@ -15,7 +20,6 @@ import {
   type TrackedObject,
   UnwritableChangeError,
 } from "../../../src/trace/index.ts"
-import { type EncodedSimkubeBatch, encodeSimkubeBatch, type SimkubeBatch } from "../../../src/trace/simkube-batch.ts"
 import { jsonObject } from "../../trace/json-values.ts"
 
 const tracked: TrackedObject = { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }

@@ -5,13 +5,13 @@ import { pathToFileURL } from "node:url"
 import fc from "fast-check"
 import { afterEach, describe, expect, test } from "vitest"
 import { type EncodingLease, EncodingPool, idleMs } from "../../../src/actors/exporter/encoding-pool.ts"
-import { formatExactJson, type JsonObject } from "../../../src/trace/index.ts"
 import {
   type EncodedSimkubeBatch,
   encodeSimkubeBatch,
   type SimkubeBatch,
   SimkubeBatchBuilder,
-} from "../../../src/trace/simkube-batch.ts"
+} from "../../../src/trace/formats/simkube/simkube-batch.ts"
+import { formatExactJson, type JsonObject } from "../../../src/trace/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn, until } from "../../runtime/until.ts"
 import { jsonObject } from "../../trace/json-values.ts"

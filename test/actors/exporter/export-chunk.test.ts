@@ -5,7 +5,7 @@ import {
   encodeExportChunk,
   exportDataOverhead,
   writeExportData,
-} from "../../../src/actors/export-chunk.ts"
+} from "../../../src/wire/export-chunk.ts"
 
 const id = fc.nat(0xffff_ffff)
 const data = fc.oneof(

@@ -6,10 +6,10 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import { NdjsonReader } from "../../../src/trace/ndjson-reader.ts"
-import { ObservationsBuilder } from "../../../src/trace/observations.ts"
-import { SimkubeTraceReader } from "../../../src/trace/simkube-trace-reader.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { NdjsonReader } from "../../../src/trace/formats/ndjson/ndjson-reader.ts"
+import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
+import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 
 const kinds = ["apps/v1.Deployment", "apps/v1.StatefulSet"] as const
 const start = 1_763_700_000_000_000

@@ -1,10 +1,10 @@
 /** Recordings of objects with owners, and exports of them. */
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import type { JsonObject } from "../../../src/trace/exact-json.ts"
-import { ObservationsBuilder } from "../../../src/trace/observations.ts"
-import { temporaryDirectory } from "../../trace/archive/sample-frames.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 const minute = 60_000_000
 

@@ -1,9 +1,10 @@
 /** What SimKube 2.7 gets wrong in the window of an export, and ours must not: each by its number (docs/reference/testing.md). */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
-import { encodeFrame, nameOf, type SampleEvent, START, temporaryDirectory } from "../../trace/archive/sample-frames.ts"
+import { encodeFrame, nameOf, type SampleEvent, START } from "../../archive/sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { exportOf } from "./owned-recording.ts"
 
 const deployment = "apps/v1.Deployment"

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { openOwnershipGraph } from "../../../src/actors/owner-resolver/graph.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
-import type { AnsweredOwner } from "../../../src/trace/archive/unrecorded-owners.ts"
-import { ObservationsBuilder } from "../../../src/trace/observations.ts"
-import { podKind } from "../../../src/trace/pod-lives-kind.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
+import { podKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 
 const referencing = (uid: string): string =>
   JSON.stringify([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: uid, uid }])

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest"
-import type { OwnerQuestion } from "../../../src/actors/owner-messages.ts"
 import type { LookUpOutcome } from "../../../src/actors/owner-resolver/look-up.ts"
 import {
   defaultLookUpLimits,
   type LookUpLimits,
   LookUpQueue,
 } from "../../../src/actors/owner-resolver/look-up-queue.ts"
+import type { OwnerQuestion } from "../../../src/wire/owner-messages.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const question = (number: number, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => ({

@@ -2,10 +2,10 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import type { OwnerQuestion } from "../../../src/actors/owner-messages.ts"
 import { type LookUpOutcome, OwnerLookUp } from "../../../src/actors/owner-resolver/look-up.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { Sandbox, type StoredObject } from "../../../src/sandbox/index.ts"
+import type { OwnerQuestion } from "../../../src/wire/owner-messages.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const deadlineMs = 15_000

@@ -1,8 +1,8 @@
 /** Which owners the store asks about, and what it does when nobody keeps up. */
 import { expect, test } from "vitest"
-import { decodeOwnerQuestions } from "../../../src/actors/owner-messages.ts"
 import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
-import type { NamedOwner } from "../../../src/trace/archive/owner-sets.ts"
+import type { NamedOwner } from "../../../src/archive/rows/owner-sets.ts"
+import { decodeOwnerQuestions } from "../../../src/wire/owner-messages.ts"
 
 const owner = (uid: string): NamedOwner => ({ uid, gvk: "apps/v1.ReplicaSet", namespace: "shop", name: `rs-${uid}` })
 

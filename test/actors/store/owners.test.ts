@@ -12,15 +12,15 @@ import {
   storedStateMailbox,
   storeName,
 } from "../../../src/actors/names.ts"
-import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerQuestion } from "../../../src/actors/owner-messages.ts"
 import { storeDefinition } from "../../../src/actors/store/definition.ts"
+import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
 import { systemClock } from "../../../src/runtime/clock.ts"
 import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
-import { localThread, workerThread } from "../../../src/runtime/thread.ts"
-import { ArchiveReader } from "../../../src/trace/archive/archive-reader.ts"
-import { ObservationsBuilder } from "../../../src/trace/observations.ts"
+import { localThread, workerThread } from "../../../src/runtime/thread/thread.ts"
+import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerQuestion } from "../../../src/wire/owner-messages.ts"
 
 const restart = { ...defaultRestartPolicy, backOff: { ...defaultRestartPolicy.backOff, initialMs: 1 } }
 const watcherName = "watcher v1.Pod"

@@ -1,7 +1,7 @@
 /** Reads frames as the store would, and holds them to what none may ever break, one after the other. */
 import { expect } from "vitest"
-import type { StoredObject } from "../../../src/actors/stored-state.ts"
-import { decodeObservations, type Gap, type NewObject, type Observations } from "../../../src/trace/observations.ts"
+import { decodeObservations, type Gap, type NewObject, type Observations } from "../../../src/wire/observations.ts"
+import type { StoredObject } from "../../../src/wire/stored-state.ts"
 
 /** One event of a frame. */
 export interface RecordedEvent {

@@ -1,9 +1,9 @@
 /** What a frame must carry, however full it is. */
 import { expect, test } from "vitest"
 import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
-import type { KindProgress } from "../../../src/actors/watcher/kind-progress.ts"
-import { formatNamespaces, roomFor } from "../../../src/actors/watcher/namespace-text.ts"
-import { decodeObservations } from "../../../src/trace/observations.ts"
+import type { KindProgress } from "../../../src/actors/watcher/progress/kind-progress.ts"
+import { formatNamespaces, roomFor } from "../../../src/actors/watcher/progress/namespace-text.ts"
+import { decodeObservations } from "../../../src/wire/observations.ts"
 import { nothingRecorded as resume } from "./nothing-recorded.ts"
 
 const clock = { wallMicros: () => 1_000_000, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) }

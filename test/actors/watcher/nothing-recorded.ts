@@ -1,5 +1,5 @@
 /** From where a watcher goes on whose kind was never recorded. */
-import type { KindResumePoint } from "../../../src/actors/stored-state.ts"
+import type { KindResumePoint } from "../../../src/wire/stored-state.ts"
 
 export const nothingRecorded: KindResumePoint = {
   resumeVersion: "",

@@ -1,10 +1,11 @@
 /** Lives of a watcher of ConfigMaps, over a real recording and a server that a test plays. */
+
+import type { LoadedState } from "../../../src/actors/watcher/index/loaded-state.ts"
 import { type KindWatch, type KindWatchOptions, watchWhole } from "../../../src/actors/watcher/kind-watch.ts"
-import type { LoadedState } from "../../../src/actors/watcher/loaded-state.ts"
-import { isWatchedByNamespace } from "../../../src/actors/watcher/namespace-resume.ts"
 import { watchNamespaces } from "../../../src/actors/watcher/namespace-watch.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
-import { ArchiveWriter } from "../../../src/trace/archive/archive-writer.ts"
+import { isWatchedByNamespace } from "../../../src/actors/watcher/progress/namespace-resume.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 import { type PlayedCluster, PlayedServer } from "./played-cluster.ts"

@@ -2,17 +2,18 @@
  * The recording sink between a stub session and a stub mailbox: objects go in as the scanner finds them, frames come out
  * and are read as the store would. Every reading holds the frames to what none may ever break.
  */
-import type { StoredObject } from "../../../src/actors/stored-state.ts"
-import type { FollowedPods } from "../../../src/actors/watcher/followed-pods.ts"
+
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import type { ObjectRecorder } from "../../../src/actors/watcher/object-recorder.ts"
+import type { FollowedPods } from "../../../src/actors/watcher/pods/followed-pods.ts"
 import type { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
-import { compileDetectRules, type Detect } from "../../../src/kube/scanner/detect-rules.ts"
-import { ObjectScanner } from "../../../src/kube/scanner/object-scanner.ts"
-import { scanObjectSlowly } from "../../../src/kube/scanner/slow-path.ts"
-import { decodeObservations, type Gap, type PodLife } from "../../../src/trace/observations.ts"
+import { compileDetectRules, type Detect } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
+import { scanObjectSlowly } from "../../../src/kube/scanner/object/slow-path.ts"
+import { decodeObservations, type Gap, type PodLife } from "../../../src/wire/observations.ts"
+import type { StoredObject } from "../../../src/wire/stored-state.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type RecordedEvent, type RecordedFrame, readFrames, storedAfter } from "./frame-reader.ts"
 

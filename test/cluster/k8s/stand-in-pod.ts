@@ -4,7 +4,7 @@
  * do: an API server proxies to no such address.
  */
 import { networkInterfaces } from "node:os"
-import { until } from "../../tracer/recorder/recorder-command.ts"
+import { until } from "../../recorder/recorder/recorder-command.ts"
 import { kubectl } from "../command.ts"
 import type { TestCluster } from "../guard.ts"
 import { apply, type KubernetesObject } from "./installation.ts"

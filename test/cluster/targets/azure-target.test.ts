@@ -2,11 +2,11 @@
 import { BlobServiceClient, type ContainerClient, ContainerSASPermissions, RestError } from "@azure/storage-blob"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
-import { openTarget } from "../../../src/tracer/targets/open-target.ts"
-import type { ExportTarget } from "../../../src/tracer/targets/part-writer.ts"
-import { readTargetPath } from "../../../src/tracer/targets/target-address.ts"
-import { startServer } from "../../tracer/targets/server-process.ts"
-import { describeStore, type StoreServer } from "../../tracer/targets/store-contract.ts"
+import { openTarget } from "../../../src/blob/open-target.ts"
+import type { ExportTarget } from "../../../src/blob/part-writer.ts"
+import { readTargetPath } from "../../../src/blob/target-address.ts"
+import { startServer } from "../../blob/server-process.ts"
+import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

@@ -5,8 +5,8 @@
  */
 import { createServer, request } from "node:http"
 import { vi } from "vitest"
-import { freePort, startServer } from "../../tracer/targets/server-process.ts"
-import { describeStore, type StoreServer } from "../../tracer/targets/store-contract.ts"
+import { freePort, startServer } from "../../blob/server-process.ts"
+import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3"
 import { vi } from "vitest"
-import { freePort, startServer } from "../../tracer/targets/server-process.ts"
-import { describeStore, type StoreServer } from "../../tracer/targets/store-contract.ts"
+import { freePort, startServer } from "../../blob/server-process.ts"
+import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

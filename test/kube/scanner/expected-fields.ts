@@ -1,7 +1,7 @@
 /** What a scan must find, by way of `JSON.parse`. */
 
 import { expect } from "vitest"
-import type { ScannedObject } from "../../../src/kube/scanner/scanned-object.ts"
+import type { ScannedObject } from "../../../src/kube/scanner/object/scanned-object.ts"
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 

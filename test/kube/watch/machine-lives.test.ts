@@ -1,7 +1,7 @@
 /** Long random lives of the state machine: whatever comes in whatever order, it keeps its house in order and goes on. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Input } from "../../../src/kube/watch/protocol.ts"
+import type { Input } from "../../../src/kube/watch/protocol/protocol.ts"
 import { complete, status, truncated, World } from "./machine-world.ts"
 
 /** What happens next; a stream is chosen among the open ones, the closed ones and unknown ones. */

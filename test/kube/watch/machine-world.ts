@@ -1,9 +1,9 @@
 /** The surroundings of the state machine, as far as it can see them: what its commands have started and not yet ended. */
 import { expect } from "vitest"
 import type { ApiStatus } from "../../../src/kube/status.ts"
-import { initialState, step } from "../../../src/kube/watch/machine.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
-import type { Command, Input, StreamId, WatchState } from "../../../src/kube/watch/protocol.ts"
+import { initialState, step } from "../../../src/kube/watch/protocol/machine.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
+import type { Command, Input, StreamId, WatchState } from "../../../src/kube/watch/protocol/protocol.ts"
 
 export const status = (code: number, more: Partial<ApiStatus> = {}): ApiStatus => ({
   code,

@@ -1,6 +1,6 @@
 import type { ResourceVersion } from "../../../src/kube/resource-version.ts"
-import type { ScannedObject } from "../../../src/kube/scanner/scanned-object.ts"
-import type { KindState, ListReason } from "../../../src/kube/watch/protocol.ts"
+import type { ScannedObject } from "../../../src/kube/scanner/object/scanned-object.ts"
+import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
 import type { ObservedAction, WatchSink } from "../../../src/kube/watch/sink.ts"
 
 /** One object as a session reported it. */

@@ -1,9 +1,9 @@
 /** What a session adds to the machine and its readers, with a server that a test plays by hand. */
 import { describe, expect, test } from "vitest"
 import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/policy.ts"
-import type { Input } from "../../../src/kube/watch/protocol.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
+import type { Input } from "../../../src/kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"

@@ -4,9 +4,9 @@
  */
 import { afterEach, expect } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/detect-rules.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/policy.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
 import type { WatchSink } from "../../../src/kube/watch/sink.ts"
 import { type RequestEntry, Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"

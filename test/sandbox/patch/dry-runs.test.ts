@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from "vitest"
-import type { JsonObject } from "../../../src/sandbox/patch/json-value.ts"
+import type { JsonObject } from "../../../src/sandbox/patch/json/json-value.ts"
 import { metadataOf, missing, patched, recordedSteps, type Step, superfluous } from "./recorded-steps.ts"
 
 const steps = recordedSteps("dry-runs")

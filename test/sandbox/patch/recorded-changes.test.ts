@@ -5,11 +5,11 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { applyServerSide } from "../../../src/sandbox/patch/apply-server-side.ts"
-import type { JsonObject, JsonObjectDraft, JsonValue } from "../../../src/sandbox/patch/json-value.ts"
-import type { ManagedFieldsEntry } from "../../../src/sandbox/patch/managed-fields-entry.ts"
-import { trackScale } from "../../../src/sandbox/patch/track-scale.ts"
-import { trackUpdate } from "../../../src/sandbox/patch/track-update.ts"
+import { applyServerSide } from "../../../src/sandbox/patch/apply/apply-server-side.ts"
+import type { JsonObject, JsonObjectDraft, JsonValue } from "../../../src/sandbox/patch/json/json-value.ts"
+import type { ManagedFieldsEntry } from "../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
+import { trackScale } from "../../../src/sandbox/patch/managed-fields/track-scale.ts"
+import { trackUpdate } from "../../../src/sandbox/patch/managed-fields/track-update.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 
 interface Change {

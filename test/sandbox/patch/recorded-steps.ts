@@ -4,10 +4,15 @@
 
 import { readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
-import { applyJsonPatch } from "../../../src/sandbox/patch/json-patch.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../src/sandbox/patch/json-value.ts"
-import { applyMergePatch } from "../../../src/sandbox/patch/merge-patch.ts"
-import { applyStrategicMergePatch } from "../../../src/sandbox/patch/strategic-merge-patch.ts"
+import { applyJsonPatch } from "../../../src/sandbox/patch/json/json-patch.ts"
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../src/sandbox/patch/json/json-value.ts"
+import { applyMergePatch } from "../../../src/sandbox/patch/json/merge-patch.ts"
+import { applyStrategicMergePatch } from "../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "./thing-type.ts"
 

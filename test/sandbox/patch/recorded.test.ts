@@ -5,10 +5,10 @@
  */
 
 import { describe, expect, it } from "vitest"
-import { applyServerSide } from "../../../src/sandbox/patch/apply-server-side.ts"
+import { applyServerSide } from "../../../src/sandbox/patch/apply/apply-server-side.ts"
+import { trackUpdate } from "../../../src/sandbox/patch/managed-fields/track-update.ts"
+import { withUnchangedTimes } from "../../../src/sandbox/patch/managed-fields/unchanged-times.ts"
 import { ApplyConflict } from "../../../src/sandbox/patch/patch-failure.ts"
-import { trackUpdate } from "../../../src/sandbox/patch/track-update.ts"
-import { withUnchangedTimes } from "../../../src/sandbox/patch/unchanged-times.ts"
 import {
   entriesOf,
   metadataOf,

@@ -1,7 +1,7 @@
 /** What our rules make of a case, in the form in which the real server's answers are kept. */
 
-import { type Failure, statusText } from "../../../src/sandbox/failure.ts"
-import type { Resource } from "../../../src/sandbox/resources.ts"
+import { type Failure, statusText } from "../../../src/apiserver/answers/failure.ts"
+import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
 import {
   type AdmissionSurroundings,
   admitCreate,

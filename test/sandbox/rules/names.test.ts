@@ -1,6 +1,10 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../../src/sandbox/rules/names.ts"
+import {
+  labelComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../src/sandbox/rules/values/names.ts"
 
 describe("a name", () => {
   const part = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/)

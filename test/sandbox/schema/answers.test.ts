@@ -2,12 +2,12 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import type { KubernetesType } from "../../../src/sandbox/kubernetes-type.ts"
+import type { StructuralSchema } from "../../../src/apiserver/openapi/structural-schema.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
-import { checkCustomValue, customType } from "../../../src/sandbox/schema/custom-schema.ts"
+import { checkCustomValue, customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
+import { applySchemaDefaults, dropNulls } from "../../../src/sandbox/schema/custom/schema-defaults.ts"
 import { pruneUnknownFields, strictFieldProblems, undecodable } from "../../../src/sandbox/schema/field-check.ts"
-import { applySchemaDefaults, dropNulls } from "../../../src/sandbox/schema/schema-defaults.ts"
-import type { StructuralSchema } from "../../../src/sandbox/schema/structural-schema.ts"
+import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 
 interface Answer {
   readonly path: string

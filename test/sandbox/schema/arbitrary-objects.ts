@@ -1,7 +1,7 @@
 /** Random JSON, and random objects that fit a type. */
 
 import fc from "fast-check"
-import type { KubernetesType } from "../../../src/sandbox/kubernetes-type.ts"
+import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 import { schemaNameOf } from "../../../src/sandbox/schema/make-type.ts"
 
 /** Any JSON value, with keys that mean something to JavaScript among the others. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
-import type { KubernetesType } from "../../../src/sandbox/kubernetes-type.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
-import { customType } from "../../../src/sandbox/schema/custom-schema.ts"
+import { customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
+import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 
 const catalogue = new SchemaCatalogue()
 const fieldOf = (kind: string, ...path: string[]): KubernetesType => {

@@ -1,8 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { KubernetesType } from "../../../src/sandbox/kubernetes-type.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
-import { customType } from "../../../src/sandbox/schema/custom-schema.ts"
+import { customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
 import { duplicateFields, isTooDeep, maximumDepth } from "../../../src/sandbox/schema/duplicate-fields.ts"
 import {
   pruneUnknownFields,
@@ -10,6 +9,7 @@ import {
   undecodable,
   unknownFields,
 } from "../../../src/sandbox/schema/field-check.ts"
+import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 import { isRecord } from "../../../src/sandbox/schema/make-type.ts"
 import { anyJson, objectOf, objectText } from "./arbitrary-objects.ts"
 

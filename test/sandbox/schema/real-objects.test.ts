@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
+import { applySchemaDefaults } from "../../../src/sandbox/schema/custom/schema-defaults.ts"
 import { strictFieldProblems, undecodable, unknownFields } from "../../../src/sandbox/schema/field-check.ts"
-import { applySchemaDefaults } from "../../../src/sandbox/schema/schema-defaults.ts"
 import { recordedObjects } from "./recorded-objects.ts"
 
 const catalogue = new SchemaCatalogue()

@@ -1,8 +1,8 @@
 /** Deployments and their ReplicaSets, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
+import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
 import { isActive, isReady } from "../../../src/sandbox/workload/pod-facts.ts"
 import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set/replica-set-object.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"

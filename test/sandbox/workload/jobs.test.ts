@@ -1,10 +1,10 @@
 /** Jobs and CronJobs, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
+import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { CronJob } from "../../../src/sandbox/workload/cron-job/cron-job-object.ts"
 import type { Job } from "../../../src/sandbox/workload/job/job-object.ts"
 import { finishedAs, isTracked, trackingFinalizer } from "../../../src/sandbox/workload/job/job-object.ts"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
 import { phaseOf } from "../../../src/sandbox/workload/pod-facts.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 

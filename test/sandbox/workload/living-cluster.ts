@@ -4,10 +4,10 @@
  */
 
 import { afterEach } from "vitest"
+import { HttpApiClient } from "../../../src/kube/client/api-client.ts"
+import { type Kind, kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { HttpApiClient } from "../../../src/sandbox/workload/api-client.ts"
-import { type Kind, kinds } from "../../../src/sandbox/workload/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/sandbox/workload/objects.ts"
 import { WorkloadManager, type WorkloadOptions } from "../../../src/sandbox/workload/workload-manager.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"

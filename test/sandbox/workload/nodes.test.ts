@@ -1,8 +1,8 @@
 /** The scheduler and what virtual nodes do with Pods, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
-import type { ApiObject, Node, Pod } from "../../../src/sandbox/workload/objects.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject, Node, Pod } from "../../../src/kube/client/objects.ts"
 import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pod-facts.ts"
 import { livingClusters } from "./living-cluster.ts"
 

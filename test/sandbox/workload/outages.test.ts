@@ -1,8 +1,8 @@
 /** What happens to the server must not happen to the workload: the caches catch up and the controllers go on. */
 
 import { expect, test } from "vitest"
+import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
 import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 

@@ -1,8 +1,8 @@
 /** Pods whose node is gone; states as Kubernetes 1.34.4 leaves them. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
-import type { Pod } from "../../../src/sandbox/workload/objects.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { Pod } from "../../../src/kube/client/objects.ts"
 import { livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

@@ -1,9 +1,9 @@
 /** The work queue and the object cache: what all controllers stand on. */
 
 import { describe, expect, test } from "vitest"
-import { ObjectCache } from "../../../src/sandbox/workload/object-cache.ts"
-import type { ApiObject } from "../../../src/sandbox/workload/objects.ts"
-import { WorkQueue } from "../../../src/sandbox/workload/work-queue.ts"
+import { ObjectCache } from "../../../src/host/object-cache.ts"
+import { WorkQueue } from "../../../src/host/work-queue.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 

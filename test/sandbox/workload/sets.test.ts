@@ -1,9 +1,9 @@
 /** StatefulSets and DaemonSets, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set/daemon-set-object.ts"
-import { kinds } from "../../../src/sandbox/workload/kinds.ts"
-import type { ApiObject } from "../../../src/sandbox/workload/objects.ts"
 import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-object.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"

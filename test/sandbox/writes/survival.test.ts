@@ -1,9 +1,9 @@
 /** Nothing that a client sends, and no defect of the server's own, ends the process: a 500, a line, and the next request. */
 
 import { afterEach, expect, test } from "vitest"
+import { headerBytes, warningHeaders } from "../../../src/apiserver/answers/warning-header.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { systemRandomness } from "../../../src/sandbox/randomness.ts"
-import { headerBytes, warningHeaders } from "../../../src/sandbox/warning-header.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { bodyOf, configMaps, pod, pods, send, sendFor } from "./write-client.ts"
 

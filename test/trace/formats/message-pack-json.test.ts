@@ -3,6 +3,10 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
+  formatOrderedJson,
+  writeOrderedJson,
+} from "../../../src/trace/formats/simkube/message-pack/message-pack-json.ts"
+import {
   decodeMessagePack,
   encodeMessagePack,
   formatExactJson,
@@ -12,7 +16,6 @@ import {
   MessagePackWriter,
   parseExactJson,
 } from "../../../src/trace/index.ts"
-import { formatOrderedJson, writeOrderedJson } from "../../../src/trace/message-pack-json.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 
 const encoded = (json: string | Uint8Array): Buffer => {

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import type { TraceItem } from "../../../src/trace/formats/trace-item.ts"
-import { NdjsonWriter } from "../../../src/trace/ndjson-writer.ts"
+import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { converted, realTraces } from "./traces.ts"
 
 type Schema = { readonly [keyword: string]: unknown }

@@ -1,13 +1,13 @@
 /** What a conversion must know of a whole trace: which objects it holds, and how its pods lived. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { isJsonObject, parseExactJson } from "../../../src/trace/exact-json.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { surveyTrace } from "../../../src/trace/formats/convert.ts"
+import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { withoutOwned } from "../../../src/trace/formats/owned-items.ts"
-import type { TraceItem } from "../../../src/trace/formats/trace-item.ts"
-import { NdjsonWriter } from "../../../src/trace/ndjson-writer.ts"
-import { stablePodSpecHash } from "../../../src/trace/stable-pod-spec.ts"
+import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
+import { isJsonObject, parseExactJson } from "../../../src/trace/json/exact-json.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { converted } from "./traces.ts"
 
 const start = 1_795_253_400

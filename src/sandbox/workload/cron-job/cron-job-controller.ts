@@ -1,6 +1,5 @@
 /** Carries out what cron-job-plan.ts plans for each CronJob (pkg/controller/cronjob). */
 
-import { AlreadyExistsError } from "../api-errors.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -8,12 +7,13 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
+} from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import { isControlledBy } from "../../../kube/client/owner-references.ts"
 import type { Job } from "../job/job-object.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import { isControlledBy } from "../owner-references.ts"
-import { sameJson } from "../same-json.ts"
 import type { CronJob, JobReference } from "./cron-job-object.ts"
 import { planCronJob } from "./cron-job-plan.ts"
 

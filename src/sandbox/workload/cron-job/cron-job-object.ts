@@ -1,7 +1,7 @@
 /** CronJobs as their controller looks at them. */
 
+import type { ApiObject, Metadata } from "../../../kube/client/objects.ts"
 import type { Job } from "../job/job-object.ts"
-import type { ApiObject, Metadata } from "../objects.ts"
 
 export interface JobReference {
   readonly kind: string

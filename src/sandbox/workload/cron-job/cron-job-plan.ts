@@ -1,8 +1,8 @@
 /** What a CronJob needs next, as a pure function (cronjob_controllerv2.go, syncCronJob). */
 
+import { controllerReference } from "../../../kube/client/owner-references.ts"
 import { type CronSchedule, parseSchedule } from "../../../kube/cron-schedule.ts"
 import { finishedAs, type Job } from "../job/job-object.ts"
-import { controllerReference } from "../owner-references.ts"
 import type { CronJob, CronJobStatus } from "./cron-job-object.ts"
 
 export interface CronJobEvent {

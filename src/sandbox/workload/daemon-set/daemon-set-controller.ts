@@ -1,6 +1,5 @@
 /** Carries out what daemon-set-plan.ts plans for each DaemonSet (pkg/controller/daemon). */
 
-import { claimObjects } from "../claimed-objects.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -8,14 +7,15 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
+} from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { ControllerRevision, Node, Pod } from "../../../kube/client/objects.ts"
+import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, truncateHistory } from "../controller-revisions.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { ControllerRevision, Node, Pod } from "../objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
 import { untilAvailable } from "../pod-facts.ts"
-import { sameJson } from "../same-json.ts"
 import { hashTemplate } from "../template-hash.ts"
 import { type DaemonSet, daemonPod, revisionLabel } from "./daemon-set-object.ts"
 import { daemonSetStatus, planDaemonSet } from "./daemon-set-plan.ts"

@@ -1,7 +1,16 @@
 /** DaemonSets as their controller looks at them, and the Pod each node gets. */
 
+import type {
+  ApiObject,
+  Condition,
+  Node,
+  Pod,
+  PodSpec,
+  PodTemplate,
+  SelectorObject,
+  Toleration,
+} from "../../../kube/client/objects.ts"
 import type { IntOrPercent } from "../int-or-percent.ts"
-import type { ApiObject, Condition, Node, Pod, PodSpec, PodTemplate, SelectorObject, Toleration } from "../objects.ts"
 import { podOfTemplate } from "../pod-control.ts"
 import { matchesNode, untoleratedTaint } from "../scheduler/node-match.ts"
 

@@ -1,7 +1,7 @@
 /** What a DaemonSet needs next, as pure functions (daemon_controller.go, update.go). */
 
+import type { Node, Pod } from "../../../kube/client/objects.ts"
 import { scaledValue } from "../int-or-percent.ts"
-import type { Node, Pod } from "../objects.ts"
 import { createdMs, isAvailable, isReady, isTerminating, phaseOf } from "../pod-facts.ts"
 import { withoutZeros } from "../without-zeros.ts"
 import { belongsOn, type DaemonSet, type DaemonSetStatus, nodeOfDaemonPod, revisionLabel } from "./daemon-set-object.ts"

@@ -1,6 +1,6 @@
 /** The writes that a plan for a Deployment consists of. */
 
-import { controllerReference } from "../owner-references.ts"
+import { controllerReference } from "../../../kube/client/owner-references.ts"
 import { type ReplicaSet, wantedReplicas } from "../replica-set/replica-set-object.ts"
 import { hashTemplate } from "../template-hash.ts"
 import { type Deployment, replicasOf } from "./deployment-object.ts"

@@ -1,7 +1,5 @@
 /** Carries out what rollout.ts plans for each Deployment (pkg/controller/deployment). */
 
-import { AlreadyExistsError, isTerminatingNamespace } from "../api-errors.ts"
-import { claimObjects } from "../claimed-objects.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -9,11 +7,13 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf, objectKey } from "../object-cache.ts"
-import type { Pod } from "../objects.ts"
-import { controllerOf, isControlledBy } from "../owner-references.ts"
+} from "../../../host/controller.ts"
+import { keyOf, objectKey } from "../../../host/object-cache.ts"
+import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
+import { controllerOf, isControlledBy } from "../../../kube/client/owner-references.ts"
+import { claimObjects } from "../claimed-objects.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import type { DeploymentAction } from "./deployment-action.ts"
 import type { Deployment } from "./deployment-object.ts"

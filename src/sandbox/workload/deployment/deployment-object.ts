@@ -1,7 +1,7 @@
 /** Deployments as their controller looks at them. Defaults are the server's, for servers that fill in none. */
 
+import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { type IntOrPercent, scaledValue } from "../int-or-percent.ts"
-import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../objects.ts"
 
 export interface DeploymentStatus {
   readonly observedGeneration?: number

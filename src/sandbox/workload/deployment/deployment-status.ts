@@ -1,7 +1,7 @@
 /** The status of a Deployment and its conditions, with the words of the real controller (sync.go, progress.go). */
 
+import type { Condition } from "../../../kube/client/objects.ts"
 import { type Conditions, withCondition, withoutCondition } from "../conditions.ts"
-import type { Condition } from "../objects.ts"
 import { conditionOf } from "../pod-facts.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import { withoutZeros } from "../without-zeros.ts"

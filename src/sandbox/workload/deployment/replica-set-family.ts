@@ -1,10 +1,10 @@
 /** The ReplicaSets of a Deployment: which is the new one, and sums over them (deployment_util.go). */
 
-import type { PodTemplate } from "../objects.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import type { PodTemplate } from "../../../kube/client/objects.ts"
 import { createdMs } from "../pod-facts.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import { wantedReplicas } from "../replica-set/replica-set-object.ts"
-import { sameJson } from "../same-json.ts"
 import type { Deployment } from "./deployment-object.ts"
 
 export const hashLabel = "pod-template-hash"

@@ -1,6 +1,6 @@
 /** Revision numbers and the annotations in which Deployments and their ReplicaSets keep them. */
 
-import type { StringMap } from "../objects.ts"
+import type { StringMap } from "../../../kube/client/objects.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import { type Deployment, maxSurge, replicasOf } from "./deployment-object.ts"
 

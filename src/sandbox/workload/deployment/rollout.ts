@@ -6,11 +6,11 @@
  * Deployment back with what is then true. The real one goes on with the state from before and runs into a conflict.
  */
 
+import { sameJson } from "../../../host/same-json.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { withCondition } from "../conditions.ts"
-import type { Pod } from "../objects.ts"
 import { conditionOf, createdMs, isFinished } from "../pod-facts.ts"
 import { type ReplicaSet, wantedReplicas } from "../replica-set/replica-set-object.ts"
-import { sameJson } from "../same-json.ts"
 import { isEmptySelector } from "../selectors.ts"
 import { createNew, type DeploymentAction, resize, resizesOf } from "./deployment-action.ts"
 import { type Deployment, historyLimitOf, isRolling, progressDeadlineOf, replicasOf } from "./deployment-object.ts"

@@ -3,7 +3,7 @@
  * 10 min, counted from the last failure; a success sets it back (backoff_utils.go).
  */
 
-import type { Pod } from "../objects.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { phaseOf } from "../pod-facts.ts"
 
 const initialMs = 10_000

@@ -1,7 +1,5 @@
 /** Carries out what job-plan.ts plans for each Job, and deletes finished ones in time (pkg/controller/job, ttlafterfinished). */
 
-import { NotFoundError } from "../api-errors.ts"
-import { claimObjects } from "../claimed-objects.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -9,13 +7,15 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf, objectKey } from "../object-cache.ts"
-import type { Pod } from "../objects.ts"
-import { controllerOf } from "../owner-references.ts"
+} from "../../../host/controller.ts"
+import { keyOf, objectKey } from "../../../host/object-cache.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import { NotFoundError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
+import { controllerOf } from "../../../kube/client/owner-references.ts"
+import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
-import { sameJson } from "../same-json.ts"
 import { remainingBackOffMs } from "./failure-back-off.ts"
 import { finishedAs, isTracked, type Job, jobPod, trackingFinalizer } from "./job-object.ts"
 import { planJob, untilExpiry } from "./job-plan.ts"

@@ -1,6 +1,6 @@
 /** Jobs as their controller looks at them, and the Pods they make. */
 
-import type { ApiObject, Condition, Container, Pod, PodTemplate, SelectorObject } from "../objects.ts"
+import type { ApiObject, Condition, Container, Pod, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { podOfTemplate } from "../pod-control.ts"
 
 export interface JobStatus {

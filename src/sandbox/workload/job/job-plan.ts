@@ -7,7 +7,7 @@
  * Not provided: backoffLimitPerIndex, podFailurePolicy, successPolicy.
  */
 
-import type { Condition, Pod } from "../objects.ts"
+import type { Condition, Pod } from "../../../kube/client/objects.ts"
 import { conditionOf, isActive, isFinished, isReady, isTerminating, phaseOf } from "../pod-facts.ts"
 import { withoutZeros } from "../without-zeros.ts"
 import { formatIndexes } from "./index-intervals.ts"

@@ -1,6 +1,6 @@
 /** Which Pods a Job gets next and which it gives up, as pure functions (job_controller.go, manageJob). */
 
-import type { Pod } from "../objects.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished, isTerminating, phaseOf } from "../pod-facts.ts"
 import { podsToDelete } from "../replica-set/deletion-order.ts"
 import { parseIndexes } from "./index-intervals.ts"

@@ -13,8 +13,8 @@
  * Durations are Go's (`1h2m3.5s`, `200ms`); one that cannot be read counts as absent.
  */
 
+import type { Pod } from "../../../kube/client/objects.ts"
 import { parseDuration } from "../../../kube/duration.ts"
-import type { Pod } from "../objects.ts"
 
 /** All in ms. */
 export interface Delays {

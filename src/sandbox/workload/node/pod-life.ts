@@ -6,7 +6,7 @@
  * to end → terminated → removed. All containers of a Pod share one fate.
  */
 
-import type { Pod } from "../objects.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 import type { PodPlan } from "./delays.ts"
 

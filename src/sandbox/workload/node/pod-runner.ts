@@ -5,11 +5,11 @@
  * Under overload reports come later; the times in them are those of the plan.
  */
 
-import { type Controller, KeyedController, type Surroundings } from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { Pod } from "../objects.ts"
-import { sameJson } from "../same-json.ts"
+import { type Controller, KeyedController, type Surroundings } from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { type Delays, planOf } from "./delays.ts"
 import { advance, beginRun, type PodEvent, type PodRun } from "./pod-life.ts"
 import { podStatus } from "./pod-status.ts"

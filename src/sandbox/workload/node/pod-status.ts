@@ -1,6 +1,13 @@
 /** What a kubelet writes into `status` of a Pod that stands where a {@link PodRun} says. */
 
-import type { Condition, Container, ContainerState, ContainerStatus, Pod, PodStatus } from "../objects.ts"
+import type {
+  Condition,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  PodStatus,
+} from "../../../kube/client/objects.ts"
 import { conditionOf } from "../pod-facts.ts"
 import { fnv32a } from "../template-hash.ts"
 import type { PodRun } from "./pod-life.ts"

@@ -4,7 +4,7 @@
  * more restarts, younger. Times compare by powers of two of the age, so that of Pods about as old any may go.
  */
 
-import type { Pod } from "../objects.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { createdMs, isReady, maximumRestarts, phaseOf, readySinceMs } from "../pod-facts.ts"
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }

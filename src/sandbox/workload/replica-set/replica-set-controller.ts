@@ -3,7 +3,6 @@
  * adopts orphans and releases what the selector no longer matches, and reports the status (pkg/controller/replicaset).
  */
 
-import { claimObjects } from "../claimed-objects.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -11,11 +10,12 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { Pod } from "../objects.ts"
-import { controllerOf } from "../owner-references.ts"
+} from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
+import { controllerOf } from "../../../kube/client/owner-references.ts"
+import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches, podOfTemplate } from "../pod-control.ts"
 import { isActive, untilAvailable } from "../pod-facts.ts"
 import { podsToDelete } from "./deletion-order.ts"

@@ -1,6 +1,6 @@
 /** ReplicaSets as their controller and Deployments look at them. */
 
-import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../objects.ts"
+import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 
 export interface ReplicaSetStatus {
   readonly replicas: number

@@ -1,7 +1,7 @@
 /** The status of a ReplicaSet from its Pods (replica_set_utils.go, calculateStatus). */
 
+import type { Condition, Pod } from "../../../kube/client/objects.ts"
 import { withCondition, withoutCondition } from "../conditions.ts"
-import type { Condition, Pod } from "../objects.ts"
 import { conditionOf, isAvailable, isReady } from "../pod-facts.ts"
 import { withoutZeros } from "../without-zeros.ts"
 import { type ReplicaSet, type ReplicaSetStatus, wantedReplicas } from "./replica-set-object.ts"

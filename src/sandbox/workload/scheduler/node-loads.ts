@@ -1,7 +1,7 @@
 /** What runs on each node, kept along with the changes of Pods, and what is about to run there. */
 
-import type { ObjectChange } from "../object-cache.ts"
-import type { Pod } from "../objects.ts"
+import type { ObjectChange } from "../../../host/object-cache.ts"
+import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 import type { NodeLoad } from "./placement.ts"
 import { add, noResources, type Resources, requestsOf } from "./pod-requests.ts"

@@ -8,7 +8,7 @@ import type {
   StringMap,
   Taint,
   Toleration,
-} from "../objects.ts"
+} from "../../../kube/client/objects.ts"
 
 /** `spec.nodeSelector` and the required node affinity. */
 export const matchesNode = (spec: PodSpec, node: Node): boolean => {

@@ -3,8 +3,8 @@
  * equals. Why it goes nowhere is told in the words of kube-scheduler.
  */
 
+import type { Node, Pod } from "../../../kube/client/objects.ts"
 import { wholeUnits } from "../../../kube/quantity.ts"
-import type { Node, Pod } from "../objects.ts"
 import { matchesNode, untoleratedTaint } from "./node-match.ts"
 import { type Resources, requestsOf, resourcesOf } from "./pod-requests.ts"
 

@@ -5,11 +5,11 @@
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.
  */
 
-import { ConflictError, NotFoundError } from "../api-errors.ts"
-import { type Controller, KeyedController, recordAs, type Surroundings } from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { Node, Pod } from "../objects.ts"
+import { type Controller, KeyedController, recordAs, type Surroundings } from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { ConflictError, NotFoundError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { Node, Pod } from "../../../kube/client/objects.ts"
 import { conditionOf, isFinished } from "../pod-facts.ts"
 import { NodeLoads } from "./node-loads.ts"
 import { placePod } from "./placement.ts"

@@ -1,7 +1,5 @@
 /** Carries out what stateful-set-plan.ts plans for each StatefulSet (pkg/controller/statefulset). */
 
-import { AlreadyExistsError, isTerminatingNamespace } from "../api-errors.ts"
-import { claimObjects } from "../claimed-objects.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -9,13 +7,15 @@ import {
   KeyedController,
   recordAs,
   type Surroundings,
-} from "../controller.ts"
+} from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { sameJson } from "../../../host/same-json.ts"
+import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { ApiObject, ControllerRevision, Pod } from "../../../kube/client/objects.ts"
+import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, revisionData, revisionHash, truncateHistory } from "../controller-revisions.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { ApiObject, ControllerRevision, Pod } from "../objects.ts"
 import { untilAvailable } from "../pod-facts.ts"
-import { sameJson } from "../same-json.ts"
 import { claimsOf, ordinalOf, revisionLabel, type StatefulSet } from "./stateful-set-object.ts"
 import { planStatefulSet, type StatefulAction } from "./stateful-set-plan.ts"
 

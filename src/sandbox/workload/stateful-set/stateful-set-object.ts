@@ -1,7 +1,7 @@
 /** StatefulSets as their controller looks at them, and the Pods and claims they name. */
 
+import type { ApiObject, ControllerRevision, Pod, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { templateOf } from "../controller-revisions.ts"
-import type { ApiObject, ControllerRevision, Pod, PodTemplate, SelectorObject } from "../objects.ts"
 import { podOfTemplate } from "../pod-control.ts"
 
 export interface StatefulSetStatus {

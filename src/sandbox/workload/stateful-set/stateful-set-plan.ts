@@ -4,7 +4,7 @@
  * `OrderedReady` every step waits until the one before is available.
  */
 
-import type { ControllerRevision, Pod } from "../objects.ts"
+import type { ControllerRevision, Pod } from "../../../kube/client/objects.ts"
 import { isAvailable, isFinished, isReady, isTerminating, phaseOf } from "../pod-facts.ts"
 import { withoutZeros } from "../without-zeros.ts"
 import {

@@ -3,11 +3,11 @@
  * nothing. Removes the volume with its claim, and the protection of a claim that no Pod uses.
  */
 
-import { AlreadyExistsError } from "../api-errors.ts"
-import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../controller.ts"
-import { kinds } from "../kinds.ts"
-import { keyOf } from "../object-cache.ts"
-import type { ApiObject, Pod, StringMap } from "../objects.ts"
+import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../../host/controller.ts"
+import { keyOf } from "../../../host/object-cache.ts"
+import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { ApiObject, Pod, StringMap } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 
 interface Claim extends ApiObject {

@@ -1,0 +1,106 @@
+/**
+ * When events were committed, as a reader beside the recorder sees it: the database is asked every 2 ms how far it is. An event
+ * counts as committed when the first look finds it, so every latency is what it was or up to 2 ms (and this process's
+ * own delays) more, never less.
+ */
+
+import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { systemClock } from "../../src/runtime/clock.ts"
+import { listVersion } from "../load/object-template.ts"
+
+/** ms between two looks: the precision of a latency. */
+export const lookMs = 2
+
+/** A look that found more than the one before. */
+interface Look {
+  readonly cut: number
+  /** µs since the Unix epoch, on the clock of the recorder's receipts. */
+  readonly wallMicros: number
+  /** ms on the clock that all processes share. */
+  readonly monotonicMs: number
+}
+
+/** Looks from its making until it is stopped. */
+export class CommitWatch {
+  readonly #reader: ArchiveReader
+  readonly #from: number
+  readonly #startedAt = performance.now()
+  #endedAt = 0
+  /** Rising. */
+  readonly #looks: Array<Look> = []
+  readonly #timer: NodeJS.Timeout
+
+  constructor(directory: string) {
+    this.#reader = ArchiveReader.open(directory)
+    this.#from = this.#reader.cut()
+    this.#timer = setInterval(() => this.#look(), lookMs)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#endedAt = performance.now()
+    this.#look()
+    this.#reader.close()
+  }
+
+  get seconds(): number {
+    return (this.#endedAt - this.#startedAt) / 1000
+  }
+
+  /**
+   * Of each event that was committed in this time, ms from a moment of its own until it was found committed.
+   *
+   * @param events in the order of their sequence numbers
+   * @param elapsed ms from that moment until the look; may be anything for events of other times
+   */
+  latencies(
+    events: ReadonlyArray<RecordedChange>,
+    elapsed: (event: RecordedChange, look: Look) => number,
+  ): ReadonlyArray<number> {
+    const latencies: Array<number> = []
+    let index = 0
+    for (const event of events) {
+      if (event.sequence <= this.#from) continue
+      while ((this.#looks[index]?.cut ?? Number.POSITIVE_INFINITY) < event.sequence) index++
+      const look = this.#looks[index]
+      if (look === undefined) break
+      latencies.push(elapsed(event, look))
+    }
+    return latencies
+  }
+
+  #look(): void {
+    const cut = this.#reader.cut()
+    if (cut <= (this.#looks.at(-1)?.cut ?? this.#from)) return
+    const wallMicros = systemClock.wallMicros()
+    this.#looks.push({ cut, wallMicros, monotonicMs: Number(process.hrtime.bigint()) / 1e6 })
+  }
+}
+
+export interface RecordedChange {
+  readonly sequence: number
+  /** µs since the Unix epoch. */
+  readonly receivedMicros: number
+  /** Which of the generator's events it is, from 1; 0 and less for listed objects. */
+  readonly number: number
+}
+
+/** ms from the receipt until the commit. */
+export const sinceReceipt = (event: RecordedChange, look: Look): number =>
+  (look.wallMicros - event.receivedMicros) / 1000
+
+/** The objects of `gvk` in the recording, in the order of their sequence numbers. */
+export const recordedChanges = (directory: string, gvk: string): ReadonlyArray<RecordedChange> => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    const changes: Array<RecordedChange> = []
+    for (const event of reader.events({ kinds: [gvk] })) {
+      if (event.type !== "object") continue
+      const number = Number(event.resourceVersion) - listVersion
+      changes.push({ sequence: event.sequence, receivedMicros: event.time, number })
+    }
+    return changes.sort((left, right) => left.sequence - right.sequence)
+  } finally {
+    reader.close()
+  }
+}

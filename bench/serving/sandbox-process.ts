@@ -1,0 +1,137 @@
+/**
+ * The server of scenario *sandbox*, a process of its own: a sandbox as its users import it, or an empty HTTP server that
+ * shows what Node's own part of a request costs.
+ *
+ * Argument: {@link ServerProcessOptions} as JSON. Says `{"port"}`; then takes one {@link ServerCommand} a line and says
+ * `{"done": true}` when it is done.
+ */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { createInterface } from "node:readline"
+import { setImmediate as turn } from "node:timers/promises"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import type { LedgerMode, Sandbox } from "../../src/sandbox/index.ts"
+import { pods } from "../load/bench-kinds.ts"
+import { objectText } from "../load/bench-objects.ts"
+import { placeholders } from "../load/object-template.ts"
+import {
+  collectionPath,
+  createdObject,
+  objectCount,
+  objectPath,
+  patchBody,
+  type WrittenKind,
+} from "./sandbox-writes.ts"
+
+export interface ServerProcessOptions {
+  readonly server: "sandbox" | "empty"
+  /** Default `none`. */
+  readonly ledger?: LedgerMode
+  /** Default 10,000. */
+  readonly historyLimit?: number
+  /** Bytes of every answer's body; only of the empty server. */
+  readonly answerBytes?: number
+}
+
+export type ServerCommand =
+  /** Creates the objects that patches go to. */
+  | { readonly create: WrittenKind }
+  /** Makes that many patches without a socket, `perTurn` in a turn of the event loop. */
+  | { readonly patch: WrittenKind; readonly count: number; readonly perTurn: number }
+  /** Puts Pods of 4.3 kB, numbered from `from` on. */
+  | { readonly pods: number; readonly from: number }
+  /** Collects garbage. */
+  | { readonly collect: true }
+
+const options = JSON.parse(process.argv[2] ?? "{}") as ServerProcessOptions
+
+const say = (line: object): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+const startEmpty = (): Promise<number> => {
+  const body = Buffer.alloc(options.answerBytes ?? 0, "x")
+  const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) }
+  const server = createServer((request, response) => {
+    request.on("data", () => undefined)
+    request.on("end", () => response.writeHead(200, headers).end(body))
+  })
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+const startSandbox = async (): Promise<Sandbox> => {
+  // The bundle that users import; its types are those of the source.
+  const bundle = new URL("../../dist/lib/sandbox.js", import.meta.url).href
+  const { Sandbox: Bundled } = (await import(bundle)) as typeof import("../../src/sandbox/index.ts")
+  const { ledger = "none", historyLimit = 10_000 } = options
+  return Bundled.start({ ledger, historyLimit, requestLogLimit: 10_000 })
+}
+
+/** Patches made since the start: each writes another number. */
+let patched = 0
+
+const perform = async (sandbox: Sandbox, command: ServerCommand): Promise<void> => {
+  if ("create" in command) {
+    for (let index = 0; index < objectCount; index++) {
+      const body = createdObject(command.create, index)
+      const { status, text } = sandbox.request({ method: "POST", path: collectionPath(command.create), body })
+      if (status !== 201) throw new Error(text)
+    }
+    return
+  }
+  if ("patch" in command) {
+    for (let done = 0; done < command.count; done++) {
+      patched++
+      const path = objectPath(command.patch, patched)
+      const { status, text } = sandbox.request({ method: "PATCH", path, body: patchBody(command.patch, patched) })
+      if (status !== 200) throw new Error(text)
+      if (done % command.perTurn === command.perTurn - 1) await turn()
+    }
+    return
+  }
+  if ("pods" in command) {
+    await putPods(sandbox, command.from, command.pods)
+    return
+  }
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  // The second finds what finalizers of the first have let go.
+  collect()
+  collect()
+}
+
+const putPods = async (sandbox: Sandbox, from: number, count: number): Promise<void> => {
+  const texts = Array.from({ length: 100 }, (_, variety) => objectText(pods, variety))
+  for (let index = from; index < from + count; index++) {
+    const text = texts[index % texts.length] ?? ""
+    const number = String(index)
+    sandbox.put(
+      "v1.Pod",
+      JSON.parse(
+        text.replace(new RegExp(`[${placeholders.index}${placeholders.change}${placeholders.version}]+`, "g"), (run) =>
+          number.padStart(run.length, "0"),
+        ),
+      ),
+    )
+    if (index % 100 === 0) await turn()
+  }
+}
+
+if (options.server === "empty") say({ port: await startEmpty() })
+else {
+  const sandbox = await startSandbox()
+  say({ port: sandbox.port })
+  createInterface(process.stdin).on("line", (line) => {
+    perform(sandbox, JSON.parse(line) as ServerCommand).then(
+      () => say({ done: true }),
+      (cause: unknown) => {
+        process.stderr.write(`${String(cause)}\n`)
+        process.exit(1)
+      },
+    )
+  })
+}
+process.stdin.on("close", () => process.exit(0)).resume()

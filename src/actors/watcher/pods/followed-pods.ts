@@ -1,0 +1,108 @@
+/**
+ * Decides whether the lives of pods can go on where they were, or pods must be listed first.
+ *
+ * They can if lifecycles are complete up to the very version from which the kind resumes: then one stream carries both on. They are
+ * not when lifecycles were switched on over a recording that had pods already, when they were off for a while, and when pods
+ * were not recorded before and lifecycles were.
+ */
+import type { GapReason } from "../../../trace/event.ts"
+import { podLivesKind } from "../../../trace/pods/pod-lives-kind.ts"
+import type { KindResumePoint, LivesResumePoint, StoredPods } from "../../../wire/stored-state.ts"
+import type { ObjectRecorder } from "../object-recorder.ts"
+import { isByNamespace, tellsOfLives } from "../progress/namespace-text.ts"
+import type { KnownPods } from "./pod-tracker.ts"
+
+/** Pods whose lives are to be followed from here on. */
+export interface FollowedPods extends KnownPods {
+  /**
+   * What ends before the list that begins this life: lifecycles were not tracked for a while, so pods are listed although a version
+   * is known from which to resume. Empty if the session resumes, or if there is nothing to go on from.
+   */
+  readonly interrupted: ReadonlyArray<InterruptedKind>
+}
+
+/** A kind that is not complete between a version and the first list. */
+export interface InterruptedKind {
+  readonly gvk: string
+  /** The empty string if each namespace has its own. */
+  readonly fromVersion: string
+  /** µs since the Unix epoch. */
+  readonly fromTime: number
+}
+
+/** What the gap of an interrupted kind says. */
+export const interruption = {
+  reason: "stopped",
+  detail:
+    "pod lifecycles were not recorded for a while and are again; to know all pods, the server's present state was listed",
+} as const
+
+export const followedPods = (gvk: string, kind: KindResumePoint, pods: StoredPods): FollowedPods => {
+  const { lives } = pods
+  if (livesContinue(gvk, kind, lives)) return { ...pods, interrupted: [] }
+  return { ...pods, interrupted: [...interrupted(gvk, kind), ...interrupted(podLivesKind, lives)] }
+}
+
+/** Whether lives were recorded as far as the kind itself. */
+export const livesContinue = (gvk: string, kind: KindResumePoint, lives: LivesResumePoint): boolean => {
+  if (gvk === podLivesKind) return true
+  // A namespace was not complete: how far the others are stands beside the version of the kind.
+  if (isByNamespace(kind.listReason)) return tellsOfLives(kind.listReason)
+  return lives.resumeVersion === kind.resumeVersion && lives.epoch === kind.epoch
+}
+
+const interrupted = (
+  gvk: string,
+  { resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">,
+): ReadonlyArray<InterruptedKind> =>
+  resumeVersion === ""
+    ? []
+    : [{ gvk, fromVersion: isByNamespace(resumeVersion) ? "" : resumeVersion, fromTime: completeTime }]
+
+/**
+ * Pods are listed although the recording knows how to resume: what happened in between is not in it, and gaps say so once all are
+ * listed.
+ */
+export class InterruptedLives {
+  readonly #recorder: ObjectRecorder
+  readonly #leaveOwnGaps: boolean
+  #interrupted: ReadonlyArray<InterruptedKind>
+  #streams: number
+  readonly #listed = new Set<object>()
+
+  /** `streams`: whose lists make up all pods. `leaveOwnGaps`: each of them leaves a gap of the kind itself, whatever its reason. */
+  constructor(
+    recorder: ObjectRecorder,
+    interrupted: ReadonlyArray<InterruptedKind>,
+    { streams, leaveOwnGaps }: { readonly streams: number; readonly leaveOwnGaps: boolean },
+  ) {
+    this.#recorder = recorder
+    this.#interrupted = interrupted
+    this.#streams = streams
+    this.#leaveOwnGaps = leaveOwnGaps
+  }
+
+  /** Nothing is left to be said. */
+  get isSettled(): boolean {
+    return this.#interrupted.length === 0
+  }
+
+  /** There are no others than one. */
+  oneStream(): void {
+    this.#streams = 1
+  }
+
+  /** One of the streams has completed a list. */
+  listed(stream: object, reason: "first" | GapReason, toVersion: string): void {
+    if (this.#interrupted.length === 0 || this.#listed.add(stream).size < this.#streams) return
+    const { frames, statistics, gvk: own } = this.#recorder
+    for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
+      // A list made for another reason has left a gap of the kind itself.
+      if (fromVersion === toVersion || ((reason !== "first" || this.#leaveOwnGaps) && gvk === own)) continue
+      statistics.gaps++
+      const toTime = Math.max(frames.now(), fromTime)
+      frames.gap({ gvk, fromVersion, toVersion, fromTime, toTime, ...interruption })
+    }
+    this.#interrupted = []
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Follows the lives of pods on a stream of Pod objects and records each change (src/trace/pods/pod-lifecycle.ts says what a life is).
+ *
+ * By UID: a name that is used again is another pod (W-30). A pod enters with the first object in which it has run, leaves
+ * when it is deleted or missing from a list, and a UID leaves once. Pods that existed when an earlier life of the watcher ended
+ * go on where they were. An object that cannot be understood changes nothing, is counted, and told of once per reason (W-36).
+ *
+ * Memory is O(pods that run or have run and still exist), some 150 bytes each. It never waits for anything: who owns a pod is asked
+ * of others, at export.
+ */
+import type { ScannedObject } from "../../../kube/scanner/object/scanned-object.ts"
+import {
+  endedLifetime,
+  nextLifetime,
+  type PodLifetime,
+  type PodOddity,
+  type PodProblem,
+} from "../../../trace/pods/pod-lifecycle.ts"
+import type { PodIdentity } from "../../../wire/observations.ts"
+import type { StoredPod } from "../../../wire/stored-state.ts"
+import type { FrameWriter } from "../frame-writer.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "../index/owner-fingerprint.ts"
+import { UidTable } from "../index/uid-table.ts"
+import { PodObject } from "./pod-object.ts"
+
+/** Counters since the tracker was made. */
+export interface PodStatistics {
+  /** Changes of lives recorded. */
+  records: number
+  /** Objects of which no life could be read. */
+  undecodable: number
+}
+
+interface TrackedPod {
+  readonly number: number
+  readonly uid: string
+  life: PodLifetime
+  owners: number
+  /** Main containers of its spec, which never change; `undefined` until they were counted. */
+  containers: number | undefined
+  readonly namespace: string
+  /** The last list that had begun when it was seen. */
+  list: number
+}
+
+/** What earlier lives of the watcher knew. */
+export interface KnownPods {
+  readonly nextPodNumber: number
+  readonly pods: Iterable<StoredPod>
+}
+
+export class PodTracker {
+  readonly statistics: PodStatistics = { records: 0, undecodable: 0 }
+  readonly #frames: FrameWriter
+  readonly #alarm: (detail: string) => void
+  readonly #pods = new UidTable<TrackedPod>()
+  readonly #told = new Set<PodProblem | PodOddity>()
+  #nextNumber: number
+  #list = 0
+
+  constructor(frames: FrameWriter, alarm: (detail: string) => void, known: KnownPods) {
+    this.#frames = frames
+    this.#alarm = alarm
+    this.#nextNumber = known.nextPodNumber
+    for (const { number, uid, namespace, start, end, owned } of known.pods) {
+      const owners = owned ? unknownOwners : noOwners
+      this.#pods.set(uid, { number, uid, namespace, life: { start, end }, owners, containers: undefined, list: 0 })
+    }
+  }
+
+  /** Pods that have run and still exist. */
+  get size(): number {
+    return this.#pods.size
+  }
+
+  /** One object as the session observed it; never throws on account of what the object holds. */
+  observed(isDeleted: boolean, bytes: Buffer, start: number, end: number, scanned: ScannedObject): void {
+    const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
+    if (known !== undefined) known.list = this.#list
+    const object = new PodObject(bytes, start, end)
+    const observed = object.lifetime(known?.containers)
+    if (typeof observed === "string") this.#cannotTell(observed, bytes, scanned)
+    else if (observed.oddity !== undefined) this.#tell(observed.oddity, bytes, scanned)
+    const life = typeof observed === "string" ? known?.life : nextLifetime(known?.life, observed)
+    if (life === undefined) return
+    const owners = ownersFingerprint(bytes, scanned)
+    if (known === undefined) return this.#meet(life, isDeleted, object, owners, bytes, scanned)
+    if (known.owners === unknownOwners) known.owners = owners
+    // Owners that it has lost remain those of its life.
+    const isAdopted = owners !== noOwners && owners !== known.owners
+    if (life === known.life && !isAdopted && !isDeleted) return
+    known.life = life
+    const identity = isAdopted ? this.#identity(object, bytes, scanned) : undefined
+    if (isAdopted) known.owners = owners
+    if (isDeleted) this.#pods.delete(known.uid)
+    this.#record(known.number, life, isDeleted, object.byteLength, identity, identity && ownersOf(bytes, scanned))
+  }
+
+  /** A list begins: what does not stand in it will have gone. Answers its number; see the index of live objects. */
+  listStarted(): number {
+    return ++this.#list
+  }
+
+  /**
+   * The list is whole. Pods that are not in it, of its namespace if it is of one, ended before we were told: as of now, unless their end
+   * is known.
+   */
+  listCompleted(list: number, namespace: string | undefined): void {
+    this.#end((pod) => pod.list < list && (namespace === undefined || pod.namespace === namespace))
+  }
+
+  /** Pods of other namespaces than these. */
+  outside(namespaces: ReadonlySet<string>): ReadonlyArray<{ readonly namespace: string }> {
+    return [...this.#pods.values()].filter(({ namespace }) => !namespaces.has(namespace))
+  }
+
+  /** Pods of other namespaces than these are not followed any more. */
+  confine(namespaces: ReadonlySet<string>): void {
+    this.#end((pod) => !namespaces.has(pod.namespace))
+  }
+
+  #end(isGone: (pod: TrackedPod) => boolean): void {
+    for (const pod of [...this.#pods.values()]) {
+      if (!isGone(pod)) continue
+      this.#pods.delete(pod.uid)
+      this.#record(pod.number, pod.life, true, 0, undefined, undefined)
+    }
+  }
+
+  #meet(
+    life: PodLifetime,
+    isDeleted: boolean,
+    object: PodObject,
+    owners: number,
+    bytes: Buffer,
+    scanned: ScannedObject,
+  ): void {
+    const identity = this.#identity(object, bytes, scanned)
+    if (identity === undefined) return
+    const number = this.#nextNumber++
+    if (!isDeleted) {
+      const { uid, namespace } = identity
+      const containers = object.mainContainers()
+      this.#pods.set(uid, { number, uid, namespace, life, owners, containers, list: this.#list })
+    }
+    const ownerReferences = owners === noOwners ? undefined : ownersOf(bytes, scanned)
+    this.#record(number, life, isDeleted, object.byteLength + (ownerReferences?.length ?? 0), identity, ownerReferences)
+  }
+
+  #record(
+    pod: number,
+    life: PodLifetime,
+    gone: boolean,
+    objectBytes: number,
+    identity: PodIdentity | undefined,
+    ownerReferences: Uint8Array | undefined,
+  ): void {
+    const time = this.#frames.now()
+    const { start, end } = gone ? endedLifetime(life, Math.floor(time / 1_000_000)) : life
+    this.statistics.records++
+    const names = { ...(identity && { identity }), ...(ownerReferences && { ownerReferences }) }
+    this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes)
+  }
+
+  /** `undefined`, and counted, if its spec cannot be hashed. */
+  #identity(object: PodObject, bytes: Buffer, scanned: ScannedObject): PodIdentity | undefined {
+    const specHash = object.specHash()
+    if (specHash === undefined) {
+      this.#cannotTell("the object cannot be read", bytes, scanned)
+      return undefined
+    }
+    return {
+      uid: bytes.toString("utf8", scanned.uidStart, scanned.uidEnd),
+      namespace: bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd),
+      name: bytes.toString("utf8", scanned.nameStart, scanned.nameEnd),
+      specHash,
+    }
+  }
+
+  #cannotTell(problem: PodProblem, bytes: Buffer, scanned: ScannedObject): void {
+    this.statistics.undecodable++
+    this.#tell(problem, bytes, scanned)
+  }
+
+  #tell(reason: PodProblem | PodOddity, bytes: Buffer, scanned: ScannedObject): void {
+    if (this.#told.has(reason)) return
+    this.#told.add(reason)
+    const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
+    const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
+    this.#alarm(
+      `the lifecycle of pod ${namespace}/${name} cannot be followed: ${reason}; ` +
+        "other pods like it are counted and not told of",
+    )
+  }
+}
+
+const ownersOf = (bytes: Buffer, { ownerReferencesStart, ownerReferencesEnd }: ScannedObject): Uint8Array =>
+  bytes.subarray(ownerReferencesStart, ownerReferencesEnd)

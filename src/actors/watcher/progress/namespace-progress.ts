@@ -1,0 +1,146 @@
+/**
+ * How far a kind is recorded that is watched namespace by namespace, kept while it is recorded: one standing per namespace, and what
+ * frames say of all of them together.
+ *
+ * While every namespace is watched the kind is complete, up to a version in each. As soon as one is not (it is being listed, its
+ * server does not answer, it is forbidden) the kind is complete nowhere: the store keeps the moment until which it was, so that nobody is
+ * told more than is recorded, and keeps the state of each namespace as what a list under way leaves to the next life.
+ */
+import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { Clock } from "../../../runtime/clock.ts"
+import type { FrameWriter } from "../frame-writer.ts"
+import type { KindProgress, Said } from "./kind-progress.ts"
+import type { Standing } from "./list-under-way.ts"
+import { formatNamespaces, type NamespaceState, type OwedReason, roomFor } from "./namespace-text.ts"
+
+/** What one namespace asks of all. */
+interface Parts {
+  wallMicros(): number
+  /** The store must know of it before it knows anything that follows. */
+  changed(): void
+}
+
+/** One namespace. Its sink tells it what was delivered. */
+export class NamespaceStanding implements Standing {
+  readonly namespace: string
+  /** Whether the server is sending its changes at the moment; asked whenever a frame leaves. */
+  isWatched: () => boolean = () => false
+  #isListed = false
+  #version: string
+  #time: number
+  #owes: OwedReason | ""
+  #reached: ResourceVersion | string | undefined
+  readonly #parts: Parts
+
+  constructor({ namespace, version, time, owes }: NamespaceState, parts: Parts) {
+    this.namespace = namespace
+    this.#version = version
+    this.#time = time ?? 0
+    this.#owes = owes
+    this.#parts = parts
+  }
+
+  /** Whether a list of it is owed decides about its first list after a restored cluster too (`owes`), so epochs say nothing here. */
+  readonly epoch = 0
+
+  get completeVersion(): string {
+    return this.#version
+  }
+
+  get completeTime(): number {
+    return this.#time
+  }
+
+  get owes(): OwedReason | "" {
+    return this.#owes
+  }
+
+  /** The hot path: each event. */
+  reach(version: ResourceVersion | string): void {
+    this.#reached = version
+  }
+
+  listBegins(reason: OwedReason): void {
+    // What was delivered may not be in a frame yet, and is in the one that says this.
+    this.state(this.#parts.wallMicros())
+    this.#owes = reason
+    this.#reached = undefined
+    this.#isListed = false
+    if (this.#time === 0) this.#time = this.#parts.wallMicros()
+    this.#parts.changed()
+  }
+
+  listEnds(version: string): void {
+    this.#owes = ""
+    this.#reached = version
+    this.#isListed = true
+  }
+
+  /** Whether a list has ended since this was asked. */
+  takeListed(): boolean {
+    const isListed = this.#isListed
+    this.#isListed = false
+    return isListed
+  }
+
+  /** What was complete is of a history that is over. The time stays: the gap between both begins then. */
+  forgetHistory(): void {
+    if (this.#version !== "" || this.#owes !== "first") this.#owes = "cluster-restored"
+    this.#version = ""
+    this.#reached = undefined
+  }
+
+  /** As of now: everything delivered is in the frame that says it. */
+  state(nowMicros: number): NamespaceState {
+    const reached = this.#reached === undefined ? this.#version : String(this.#reached)
+    if (reached !== this.#version) {
+      this.#version = reached
+      this.#time = Math.max(nowMicros, this.#time)
+    }
+    return { namespace: this.namespace, version: this.#version, time: this.#time, owes: this.#owes }
+  }
+}
+
+/** All namespaces of one kind. */
+export class NamespaceProgress implements KindProgress {
+  /** Whether the lives of pods are recorded as far as their events, which only a kind that is complete says by itself. */
+  followsLives: () => boolean = () => false
+  #standings: ReadonlyArray<NamespaceStanding>
+  #frames: Pick<FrameWriter, "flush"> | undefined
+
+  /** `states`: from where each goes on, in the order of the text. */
+  constructor(states: ReadonlyArray<NamespaceState>, clock: Pick<Clock, "wallMicros">) {
+    const parts: Parts = { wallMicros: () => clock.wallMicros(), changed: () => this.#frames?.flush() }
+    this.#standings = states.map((state) => new NamespaceStanding(state, parts))
+  }
+
+  /** To be called before anything is recorded. */
+  writeTo(frames: Pick<FrameWriter, "flush">): void {
+    this.#frames = frames
+  }
+
+  get standings(): ReadonlyArray<NamespaceStanding> {
+    return this.#standings
+  }
+
+  /** The kind has no namespaces after all: one watch sees everything. */
+  only(standing: NamespaceStanding): void {
+    this.#standings = [standing]
+  }
+
+  forgetHistory(): void {
+    for (const standing of this.#standings) standing.forgetHistory()
+  }
+
+  get room(): number {
+    return roomFor(this.#standings.map(({ namespace }) => namespace))
+  }
+
+  say(nowMicros: number): Said {
+    const states = this.#standings.map((standing) => standing.state(nowMicros))
+    const isComplete = this.#standings.every(({ isWatched, owes }) => isWatched() && owes === "")
+    if (!isComplete) return { text: formatNamespaces(states, this.followsLives()), isComplete }
+    // When they were complete is known from when it was stored.
+    return { text: formatNamespaces(states.map((state) => ({ ...state, time: undefined }))), isComplete }
+  }
+}

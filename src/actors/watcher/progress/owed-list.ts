@@ -1,0 +1,50 @@
+/**
+ * Whether a watcher that starts owes a list, although the recording knows a version from which to resume, and what the gap
+ * that the list closes is to say.
+ *
+ * While a list is under way the objects in the recording are partly of before and partly of after it. To resume from the version
+ * before it would record what was listed a second time, and bring back what the list had found gone (met by killing the process
+ * during a relist: 1,120 changes recorded twice, no gap). So the next life lists too, and says what is not known.
+ */
+import type { ListReason } from "../../../kube/watch/protocol/protocol.ts"
+import type { GapReason } from "../../../trace/event.ts"
+import type { KindResumePoint } from "../../../wire/stored-state.ts"
+import { isByNamespace } from "./namespace-text.ts"
+
+export interface OwedList {
+  readonly reason: GapReason
+  readonly detail: string
+}
+
+/** `selection`: what is asked for now. */
+export const owedList = (resume: KindResumePoint, selection: string): OwedList | undefined => {
+  const { listReason, nextObjectNumber, resumeVersion } = resume
+  // It was watched namespace by namespace and is not any more: no version says how far the whole is complete.
+  if (isByNamespace(listReason) || isByNamespace(resumeVersion)) {
+    return resumeVersion === "" && nextObjectNumber === 1 ? undefined : selectionChanged(resume.selection, selection)
+  }
+  if (listReason !== "" && listReason !== "first") {
+    return { reason: listReason as Exclude<ListReason, "first">, detail: interruptedList("the list that followed") }
+  }
+  if (listReason === "first" && nextObjectNumber > 1)
+    return { reason: "stopped", detail: interruptedList("the first list") }
+  if (resumeVersion !== "" && resume.selection !== "" && resume.selection !== selection)
+    return selectionChanged(resume.selection, selection)
+  return undefined
+}
+
+/** Something else is asked for than before. */
+export const selectionChanged = (before: string, now: string): OwedList => ({
+  reason: "stopped",
+  detail: `what is recorded of the kind was changed from ${before} to ${now}; its present state was listed`,
+})
+
+/** For a first list that is begun again in the same life, after a part of it was recorded. */
+export const repeatedFirstList: OwedList = {
+  reason: "stopped",
+  detail: "the first list was begun again after a part of it was recorded; changes in between are not known",
+}
+
+/** A list did not come to its end in the life before. */
+export const interruptedList = (what: string): string =>
+  `the recorder ended before ${what} was complete; its present state was listed afterwards`

@@ -1,0 +1,67 @@
+/** What frames say of a kind that is watched as a whole: the version up to which it is complete, and when that was so. */
+import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { ObservationsBuilder } from "../../../wire/observations.ts"
+import type { KindResumePoint } from "../../../wire/stored-state.ts"
+import type { FrameProgress } from "./kind-progress.ts"
+import { isByNamespace } from "./namespace-text.ts"
+
+/**
+ * Keeps room in every frame for its resume version, 20 digits and more. Without it a frame that events had filled to the brim
+ * could not carry one: a watcher killed right after it resumed before the frame and recorded all of its events again
+ * (the kill tests met that in one run of ten).
+ */
+const versionRoom = "0".repeat(64)
+
+export class WholeProgress implements FrameProgress {
+  readonly room = versionRoom
+  /** Everything delivered up to here is in a frame; `undefined` while nothing is complete, as during a list. */
+  #reached: ResourceVersion | string | undefined
+  /** The version and time of the last frame that said so. */
+  #completeVersion: string
+  #completeTime: number
+
+  constructor({ resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">) {
+    // What namespaces were complete up to is no version of a kind that is watched as a whole from now on.
+    this.#completeVersion = isByNamespace(resumeVersion) ? "" : resumeVersion
+    this.#completeTime = completeTime
+  }
+
+  get completeVersion(): string {
+    return this.#completeVersion
+  }
+
+  get completeTime(): number {
+    return this.#completeTime
+  }
+
+  get mayHaveNews(): boolean {
+    return this.#reached !== undefined
+  }
+
+  reach(version: ResourceVersion | string | undefined): void {
+    this.#reached = version
+  }
+
+  listBegins(nowMicros: number): void {
+    this.#reached = undefined
+    if (this.#completeTime === 0) this.#completeTime = nowMicros
+  }
+
+  news(): string | undefined {
+    const version = this.#reached === undefined ? this.#completeVersion : String(this.#reached)
+    return version === this.#completeVersion ? undefined : version
+  }
+
+  /** While nothing is complete there is nothing to say. */
+  sayIn(builder: Pick<ObservationsBuilder, "completeThrough">, nowMicros: number): boolean {
+    if (this.#reached === undefined) return builder.completeThrough("")
+    const version = String(this.#reached)
+    if (!builder.completeThrough(version)) {
+      builder.completeThrough("")
+      return false
+    }
+    this.#completeVersion = version
+    this.#completeTime = nowMicros
+    return true
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * What every path answers that is no resource: versions, groups, kinds, health; with the keys and in the order of
+ * Kubernetes 1.34.4. `/api` and `/apis` are also given in one aggregated document to those who accept version v2 of it
+ * (v2beta1 is gone since 1.34, here as there).
+ */
+
+import { type Failure, pageNotFound, unknownResource } from "../answers/failure.ts"
+import { type AcceptClause, parseAccept, takes } from "../forms/accept.ts"
+import { noMediaType, noTransformation } from "../forms/not-acceptable.ts"
+import type { Route } from "../http/router.ts"
+import type { ResourceRegistry } from "../kinds/resources.ts"
+import { aggregatedContentType, aggregatedDocument } from "./aggregated-document.ts"
+import { coreVersions, groupDocument, groupList, resourceList } from "./plain-documents.ts"
+import { servedGroups } from "./served-groups.ts"
+
+export type DiscoveryAnswer =
+  | { readonly type: "json"; readonly document: object }
+  | { readonly type: "plain"; readonly text: string }
+  | { readonly type: "cacheable"; readonly text: string; readonly contentType: string; readonly etag: string }
+  | Failure
+
+/** The headers that matter here. */
+export interface DiscoveryHeaders {
+  /** host:port as the client sees it. */
+  readonly host?: string | undefined
+  readonly accept?: string | undefined
+}
+
+export const answerDiscovery = (
+  route: Route,
+  registry: ResourceRegistry,
+  headers: DiscoveryHeaders,
+): DiscoveryAnswer => {
+  if (route.type === "unknown") return pageNotFound
+  if (route.type === "health") return { type: "plain", text: "ok" }
+  const canAggregate = route.type === "coreVersions" || route.type === "groups"
+  const form = formOf(parseAccept(headers.accept ?? ""), canAggregate, route.type === "version")
+  if (form === "aggregated") {
+    const { json, etag } = aggregatedDocument(registry, route.type === "coreVersions")
+    return { type: "cacheable", text: json, contentType: aggregatedContentType, etag }
+  }
+  return form === "plain" ? plain(route, registry, headers.host ?? "") : form
+}
+
+const plain = (route: Route, registry: ResourceRegistry, address: string): DiscoveryAnswer => {
+  switch (route.type) {
+    case "version":
+      return { type: "json", document: versionInformation }
+    case "coreVersions":
+      return { type: "json", document: coreVersions(address) }
+    case "groups":
+      return { type: "json", document: groupList(registry) }
+    case "group":
+      return found(groupDocument(registry, route.group), pageNotFound)
+    case "resources":
+      return found(resourceList(registry, route.group, route.version), missingIn(registry, route.group))
+    default:
+      return pageNotFound
+  }
+}
+
+/** A path inside a group that exists is answered in JSON, one inside a group that does not by the mux. */
+export const missingIn = (registry: ResourceRegistry, group: string): Failure =>
+  servedGroups(registry).some(({ name }) => name === group) ? unknownResource : pageNotFound
+
+const found = (document: object | undefined, missing: Failure): DiscoveryAnswer =>
+  document === undefined ? missing : { type: "json", document }
+
+/** The first clause that can be met. The version ignores what transformation is asked for. */
+const formOf = (
+  clauses: ReadonlyArray<AcceptClause>,
+  canAggregate: boolean,
+  ignoresTarget: boolean,
+): "plain" | "aggregated" | Failure => {
+  if (clauses.length === 0) return "plain"
+  const json = clauses.filter((clause) => takes(clause, "json") || takes(clause, "yaml"))
+  for (const { parameters } of json) {
+    const [kind, group, version] = [parameters.get("as"), parameters.get("g"), parameters.get("v")]
+    if (ignoresTarget || (kind === undefined && group === undefined && version === undefined)) return "plain"
+    const isAggregated = kind === "APIGroupDiscoveryList" && group === "apidiscovery.k8s.io" && version === "v2"
+    if (isAggregated && canAggregate) return "aggregated"
+  }
+  return json.length === 0 ? noMediaType() : noTransformation
+}
+
+const versionInformation = {
+  major: "1",
+  minor: "34",
+  emulationMajor: "1",
+  emulationMinor: "34",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "33",
+  gitVersion: "v1.34.4+sandbox",
+  gitCommit: "",
+  gitTreeState: "",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: "",
+}

@@ -1,0 +1,117 @@
+/**
+ * The kinds served at this moment, by group and version in the real server's order: built-in groups first, as they are
+ * registered, then those of custom kinds by name; within a group the versions that Kubernetes prefers first.
+ */
+
+import { hash } from "node:crypto"
+import { allVerbs, type Resource, type ResourceRegistry, type Subresource } from "../kinds/resources.ts"
+
+export interface ServedVersion {
+  readonly version: string
+  /** Sorted by plural. */
+  readonly resources: ReadonlyArray<Resource>
+}
+
+export interface ServedGroup {
+  /** The empty string for the core group. */
+  readonly name: string
+  /** The preferred one first; never empty. */
+  readonly versions: ReadonlyArray<ServedVersion>
+}
+
+/** The core group is there even without kinds. */
+export const servedGroups = (registry: ResourceRegistry): ReadonlyArray<ServedGroup> => {
+  const groups = new Map<string, Map<string, Resource[]>>([["", new Map([["v1", []]])]])
+  const customNames = new Set<string>()
+  for (const resource of registry.all()) {
+    const { group, version } = resource.gvk
+    if (resource.custom === true && !groups.has(group)) customNames.add(group)
+    const versions = groups.get(group) ?? new Map<string, Resource[]>()
+    groups.set(group, versions.set(version, [...(versions.get(version) ?? []), resource]))
+  }
+  const names = [...groups.keys()].filter((name) => !customNames.has(name))
+  return [...names, ...[...customNames].sort()].map((name) => ({ name, versions: versionsOf(groups.get(name)) }))
+}
+
+const versionsOf = (versions: ReadonlyMap<string, ReadonlyArray<Resource>> = new Map()): ReadonlyArray<ServedVersion> =>
+  Array.from(versions, ([version, resources]) => ({ version, resources: resources.toSorted(byPlural) })).sort(
+    (left, right) => compareVersions(left.version, right.version),
+  )
+
+const byPlural = (left: Resource, right: Resource): number => (left.plural < right.plural ? -1 : 1)
+
+const stages = ["alpha", "beta", undefined]
+
+/** Negative when the first is preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before `foo`. */
+export const compareVersions = (left: string, right: string): number => {
+  const [first, second] = [parsedVersion(left), parsedVersion(right)]
+  if (first === undefined || second === undefined) {
+    if (first === second) return left < right ? -1 : 1
+    return first === undefined ? 1 : -1
+  }
+  return second.stage - first.stage || second.major - first.major || second.minor - first.minor
+}
+
+const parsedVersion = (version: string) => {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
+  if (match === null) return undefined
+  return { major: Number(match[1]), stage: stages.indexOf(match[2]), minor: Number(match[3] ?? "0") }
+}
+
+/** What discovery says of a subresource besides its name. `kind` is absent where it is that of the resource. */
+export interface SubresourceDescription {
+  readonly kind?: { readonly group: string; readonly version: string; readonly kind: string }
+  readonly verbs: ReadonlyArray<string>
+}
+
+const ofCore = (kind: string): { readonly group: string; readonly version: string; readonly kind: string } => ({
+  group: "",
+  version: "",
+  kind,
+})
+const proxied = ["create", "delete", "get", "patch", "update"]
+const changed = ["get", "patch", "update"]
+
+const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
+  attach: { kind: ofCore("PodAttachOptions"), verbs: ["create", "get"] },
+  binding: { kind: ofCore("Binding"), verbs: ["create"] },
+  ephemeralcontainers: { verbs: changed },
+  eviction: { kind: { group: "policy", version: "v1", kind: "Eviction" }, verbs: ["create"] },
+  exec: { kind: ofCore("PodExecOptions"), verbs: ["create", "get"] },
+  finalize: { verbs: ["update"] },
+  log: { verbs: ["get"] },
+  portforward: { kind: ofCore("PodPortForwardOptions"), verbs: ["create", "get"] },
+  proxy: { verbs: proxied },
+  resize: { verbs: changed },
+  scale: { kind: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: changed },
+  status: { verbs: changed },
+  token: { kind: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] },
+}
+
+/** The subresources served, in the order of discovery: by name, but for custom kinds `status` first. */
+export const subresourcesOf = (
+  resource: Resource,
+): ReadonlyArray<SubresourceDescription & { readonly name: Subresource }> => {
+  const names = [...(resource.subresources ?? [])].sort()
+  if (resource.custom === true) names.reverse()
+  return names.map((name) => ({
+    name,
+    ...descriptions[name],
+    ...(name === "proxy" ? { kind: ofCore(`${resource.gvk.kind}ProxyOptions`) } : {}),
+  }))
+}
+
+/** All verbs of a custom kind, in the one order in which the server lists them. */
+const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+
+export const listedVerbs = ({ verbs, custom }: Resource): ReadonlyArray<string> =>
+  verbs ?? (custom === true ? customVerbs : allVerbs)
+
+export const singularOf = ({ singular, gvk }: Resource): string => singular ?? gvk.kind.toLowerCase()
+
+/** First 8 bytes of SHA-256 over `group/version/kind` as stored: the real server's rule. */
+export const storageVersionHash = ({ gvk, storedAs, storageVersion }: Resource): string => {
+  const { group, version: own, kind } = storedAs?.gvk ?? gvk
+  const version = storageVersion ?? own
+  return hash("sha256", `${group}/${version}/${kind}`, "buffer").subarray(0, 8).toString("base64")
+}

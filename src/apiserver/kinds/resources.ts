@@ -1,0 +1,169 @@
+/**
+ * The kinds a server serves, found by path or by name. Kinds come and go at runtime, as CustomResourceDefinitions do.
+ */
+
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { KindConflictError, UnknownKindError } from "../errors.ts"
+
+/** One kind and how it is reached. */
+export interface Resource {
+  readonly gvk: GroupVersionKind
+  /** The path segment, lower case: `deployments`. Also the name that faults and the request log use. */
+  readonly plural: string
+  /** As in `kubectl get deployment`. Default: the kind in lower case. */
+  readonly singular?: string
+  readonly namespaced: boolean
+  /** What discovery lists and the router allows. Default: all eight verbs of a stored kind. */
+  readonly verbs?: ReadonlyArray<string>
+  readonly shortNames?: ReadonlyArray<string>
+  readonly categories?: ReadonlyArray<string>
+  /** Those that are served; listed in discovery as `plural/status`. */
+  readonly subresources?: ReadonlyArray<Subresource>
+  /**
+   * Serve the kind as a CustomResourceDefinition's: keys sorted, list items with their apiVersion and kind, and a list
+   * whose `metadata` comes after its items (measured against Kubernetes 1.34.4). Default false.
+   */
+  readonly custom?: boolean
+  /**
+   * Further members of the object inside a BOOKMARK, as JSON without the braces: built-in kinds are Go structs, whose
+   * zero value is encoded. Default none.
+   */
+  readonly zeroValue?: string
+  /** `additionalPrinterColumns` of a custom kind. Default: its age. */
+  readonly printerColumns?: ReadonlyArray<PrinterColumn>
+  /** Paths of a custom kind's `selectableFields`, as field selectors name them: `spec.color`. Default none. */
+  readonly selectableFields?: ReadonlyArray<string>
+  /**
+   * The version under which the real server keeps the kind when that is an older one; seen in discovery's
+   * storageVersionHash only. Default: the version of the kind.
+   */
+  readonly storageVersion?: string
+  /** Another kind under which the objects are kept: this one is a second view of them. Default: kept as they are. */
+  readonly storedAs?: StoredAs
+  /** Text of a `Warning` that every answer about the kind carries. Default none. */
+  readonly deprecationWarning?: string
+  /** Where a custom kind keeps what its `scale` shows. Absent for built-in kinds, whose places are known. */
+  readonly scalePaths?: ScalePaths
+}
+
+export type Subresource =
+  | "status"
+  | "scale"
+  | "finalize"
+  | "binding"
+  | "eviction"
+  | "ephemeralcontainers"
+  | "resize"
+  | "log"
+  | "exec"
+  | "attach"
+  | "portforward"
+  | "proxy"
+  | "token"
+
+/** One of a CustomResourceDefinition's `additionalPrinterColumns`. */
+export interface PrinterColumn {
+  readonly name: string
+  /** `string`, `integer`, `number`, `boolean` or `date`. */
+  readonly type: string
+  readonly jsonPath: string
+  readonly format?: string
+  readonly description?: string
+  /** 0, the default, is always shown; higher ones with `-o wide`. */
+  readonly priority?: number
+}
+
+/**
+ * How one stored object is seen as two kinds: `Event` of v1 and of events.k8s.io/v1, the versions of a custom kind. Both
+ * functions take and return whole objects with `apiVersion` and `kind` and leave what they are given untouched.
+ */
+export interface StoredAs {
+  readonly gvk: GroupVersionKind
+  readonly toStored: (object: JsonObject) => JsonObject
+  readonly fromStored: (object: JsonObject) => JsonObject
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** JSON paths without brackets (`.spec.replicas`), as a CustomResourceDefinition gives them. */
+export interface ScalePaths {
+  readonly specReplicas: string
+  readonly statusReplicas: string
+  /** A selector in its text form; absent for none. */
+  readonly labelSelector?: string
+}
+
+/** A kind as an object or as `apps/v1.Deployment`. */
+export type GvkName = GroupVersionKind | string
+
+export const allVerbs: ReadonlyArray<string> = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+]
+
+export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
+
+/** `deployments.apps`, or `pods` for the core group: how error messages name a resource. */
+export const qualifiedName = (resource: Resource): string =>
+  resource.gvk.group === "" ? resource.plural : `${resource.plural}.${resource.gvk.group}`
+
+/** `apps/v1.Deployment` of either spelling; throws {@link UnknownKindError} for text that names no kind. */
+export const gvkName = (gvk: GvkName): string => {
+  if (typeof gvk !== "string") return formatGvk(gvk)
+  const parsed = parseGvk(gvk)
+  if (parsed === undefined) throw new UnknownKindError({ gvk })
+  return formatGvk(parsed)
+}
+
+const pathOf = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
+
+/** The kinds served at this moment. */
+export class ResourceRegistry {
+  readonly #byPath = new Map<string, Resource>()
+  readonly #byGvk = new Map<string, Resource>()
+
+  constructor(resources: Iterable<Resource> = []) {
+    for (const resource of resources) this.add(resource)
+  }
+
+  /** Throws {@link KindConflictError} when the kind or its path is taken. */
+  add(resource: Resource): void {
+    const gvk = formatGvk(resource.gvk)
+    const path = pathOf(resource.gvk.group, resource.gvk.version, resource.plural)
+    if (this.#byGvk.has(gvk) || this.#byPath.has(path)) throw new KindConflictError({ gvk, plural: resource.plural })
+    this.#byGvk.set(gvk, resource)
+    this.#byPath.set(path, resource)
+  }
+
+  remove(resource: Resource): void {
+    this.#byGvk.delete(formatGvk(resource.gvk))
+    this.#byPath.delete(pathOf(resource.gvk.group, resource.gvk.version, resource.plural))
+  }
+
+  at(group: string, version: string, plural: string): Resource | undefined {
+    return this.#byPath.get(pathOf(group, version, plural))
+  }
+
+  /** Throws {@link UnknownKindError}. */
+  named(gvk: GvkName): Resource {
+    const name = gvkName(gvk)
+    const resource = this.#byGvk.get(name)
+    if (resource === undefined) throw new UnknownKindError({ gvk: name })
+    return resource
+  }
+
+  has(gvk: GvkName): boolean {
+    return this.#byGvk.has(gvkName(gvk))
+  }
+
+  /** In order of registration. */
+  all(): ReadonlyArray<Resource> {
+    return [...this.#byGvk.values()]
+  }
+}

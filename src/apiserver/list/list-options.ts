@@ -1,0 +1,199 @@
+/**
+ * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
+ */
+
+import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
+import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
+import type { Resource } from "../kinds/resources.ts"
+import { parseFieldSelector } from "../selection/field-selector.ts"
+import { parseLabelSelector, SelectorError } from "../selection/label-selector.ts"
+import type { Selection } from "../selection/selection.ts"
+import { type ContinueToken, decodeContinue } from "./continue-token.ts"
+
+/**
+ * How this server treats `sendInitialEvents`: `supported`; `rejected` with a 422 that names the parameter (the feature
+ * gate is off); `unknown`, ignored together with its resourceVersionMatch (a server from before the feature).
+ */
+export type StreamingList = "supported" | "rejected" | "unknown"
+
+/** Which state a list wants. */
+export type ListState =
+  | { readonly type: "latest" }
+  /** `resourceVersion=0`: whatever is at hand, and `limit` is ignored. */
+  | { readonly type: "any" }
+  | { readonly type: "notOlderThan"; readonly version: bigint }
+  | { readonly type: "exact"; readonly version: bigint }
+  | { readonly type: "continue"; readonly token: ContinueToken }
+
+export interface ListRequest {
+  readonly state: ListState
+  /** 0: everything. */
+  readonly limit: number
+  readonly selection: Selection
+}
+
+/** Where a watch begins. */
+export type WatchStart =
+  /** Synthetic ADDED events for what exists, then changes. `endBookmark`: mark the border with a bookmark. */
+  | { readonly type: "state"; readonly notOlderThan: bigint; readonly endBookmark: boolean }
+  /** Changes above a version; `undefined` means from now on. */
+  | { readonly type: "after"; readonly version: bigint | undefined }
+
+export interface WatchRequest {
+  readonly start: WatchStart
+  readonly allowBookmarks: boolean
+  /** Absent: the server never ends the stream by itself. */
+  readonly timeoutSeconds?: number
+  readonly selection: Selection
+}
+
+/** Go's reading of a boolean parameter: present means true unless it says false or 0. */
+export const flag = (query: URLSearchParams, name: string): boolean | undefined => {
+  const value = query.get(name)?.toLowerCase()
+  return value === undefined ? undefined : value !== "false" && value !== "0"
+}
+
+/** What is wrong with the version that a GET of one object asks for: 500. Which one it is makes no difference here. */
+export const refusedVersion = (query: URLSearchParams): Failure | undefined => {
+  const version = parseVersion("watch", query.get("resourceVersion") ?? "")
+  return typeof version === "object" ? version : undefined
+}
+
+export const parseListRequest = (
+  query: URLSearchParams,
+  namespace: string | undefined,
+  resource: Resource,
+): ListRequest | Failure => {
+  const timeoutSeconds = integerOf(query, "timeoutSeconds")
+  if (typeof timeoutSeconds === "object") return timeoutSeconds
+  const limit = integerOf(query, "limit")
+  if (typeof limit === "object") return limit
+  const version = query.get("resourceVersion") ?? ""
+  const match = query.get("resourceVersionMatch") ?? ""
+  const token = query.get("continue") ?? ""
+  const errors = listErrors(query, version, match, token)
+  if (errors.length > 0) return invalidOptions("ListOptions", errors)
+  const selection = selectionOf(query, namespace, resource)
+  if ("type" in selection) return selection
+  const state = listState(version, match, token, limit ?? 0)
+  if (state.type === "failure") return state
+  return { state, limit: state.type === "any" ? 0 : Math.max(0, limit ?? 0), selection }
+}
+
+export const parseWatchRequest = (
+  query: URLSearchParams,
+  namespace: string | undefined,
+  resource: Resource,
+  streamingList: StreamingList,
+): WatchRequest | Failure => {
+  const timeoutSeconds = integerOf(query, "timeoutSeconds")
+  if (typeof timeoutSeconds === "object") return timeoutSeconds
+  const known = streamingList !== "unknown"
+  const initial = known ? flag(query, "sendInitialEvents") : undefined
+  const match = known ? (query.get("resourceVersionMatch") ?? "") : ""
+  const errors = watchErrors(initial, match, streamingList, query.get("continue") ?? "")
+  if (errors.length > 0) return invalidOptions("ListOptions", errors)
+  const selection = selectionOf(query, namespace, resource)
+  if ("type" in selection) return selection
+  const text = query.get("resourceVersion") ?? ""
+  const version = parseVersion("watch", text)
+  if (typeof version === "object") return version
+  const allowBookmarks = flag(query, "allowWatchBookmarks") ?? false
+  return {
+    start:
+      (initial ?? version === 0n)
+        ? { type: "state", notOlderThan: version, endBookmark: allowBookmarks && streamingList === "supported" }
+        : { type: "after", version: version === 0n ? undefined : version },
+    allowBookmarks,
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    selection,
+  }
+}
+
+const listState = (version: string, match: string, token: string, limit: number): ListState | Failure => {
+  if (token !== "") {
+    const decoded = decodeContinue(token)
+    if (typeof decoded === "string") return badRequest(`invalid continue token: continue key is not valid: ${decoded}`)
+    if (version !== "" && version !== "0") {
+      return badRequest("specifying resource version is not allowed when using continue")
+    }
+    return { type: "continue", token: decoded }
+  }
+  if (version === "") return { type: "latest" }
+  const parsed = parseVersion("list", version)
+  if (typeof parsed === "object") return parsed
+  if (parsed === 0n) return { type: "any" }
+  // A limit with a version and no match means exactly that version: the rule from before resourceVersionMatch existed.
+  const exact = match === "Exact" || (match === "" && limit > 0)
+  return { type: exact ? "exact" : "notOlderThan", version: parsed }
+}
+
+const listErrors = (query: URLSearchParams, version: string, match: string, token: string): FieldError[] => {
+  const errors: FieldError[] = []
+  if (match !== "") {
+    if (version === "") errors.push(forbidden("resourceVersionMatch", "forbidden unless resourceVersion is provided"))
+    if (token !== "") errors.push(matchWithToken)
+    if (match !== "Exact" && match !== "NotOlderThan")
+      errors.push(notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+    if (match === "Exact" && version === "0")
+      errors.push(forbidden("resourceVersionMatch", '"Exact" is forbidden for resourceVersion "0"'))
+  }
+  if (query.has("sendInitialEvents")) errors.push(forbidden("sendInitialEvents", "forbidden for list"))
+  return errors
+}
+
+const matchWithToken = forbidden("resourceVersionMatch", "forbidden when continue is provided")
+
+const watchErrors = (
+  initial: boolean | undefined,
+  match: string,
+  streamingList: StreamingList,
+  token: string,
+): FieldError[] => {
+  const errors: FieldError[] = []
+  if (initial !== undefined && match !== "NotOlderThan")
+    errors.push(forbidden("resourceVersionMatch", "sendInitialEvents requires NotOlderThan"))
+  if (initial !== undefined && streamingList === "rejected")
+    errors.push(forbidden("sendInitialEvents", "forbidden for watch unless the WatchList feature gate is enabled"))
+  if (match !== "" && initial === undefined)
+    errors.push(forbidden("resourceVersionMatch", "forbidden for watch unless sendInitialEvents is provided"))
+  if (match !== "" && match !== "NotOlderThan")
+    errors.push(notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
+  if (token !== "") errors.push(matchWithToken)
+  return errors
+}
+
+const selectionOf = (
+  query: URLSearchParams,
+  namespace: string | undefined,
+  resource: Resource,
+): Selection | Failure => {
+  try {
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: parseLabelSelector(query.get("labelSelector") ?? ""),
+      fields: parseFieldSelector(query.get("fieldSelector") ?? "", resource),
+    }
+  } catch (error) {
+    if (error instanceof SelectorError) return badRequest(error.problem)
+    throw error
+  }
+}
+
+/** Whole or absent; 400 for anything else. */
+export const integerOf = (query: URLSearchParams, name: string): number | undefined | Failure => {
+  const text = query.get(name)
+  if (text === null || text === "") return undefined
+  return /^[+-]?\d{1,15}$/.test(text)
+    ? Number(text)
+    : badRequest(`${name}: ${JSON.stringify(text)} is not a whole number of at most 15 digits`)
+}
+
+const largestVersion = 2n ** 64n - 1n
+
+/** 0 for an absent version: the two mean the same everywhere but in a list's limit. */
+const parseVersion = (verb: "list" | "watch", text: string): bigint | Failure => {
+  if (text === "") return 0n
+  const version = /^\d+$/.test(text) ? BigInt(text) : undefined
+  return version === undefined || version > largestVersion ? unreadableVersion(verb, text) : version
+}

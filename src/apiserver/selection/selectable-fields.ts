@@ -1,0 +1,139 @@
+/**
+ * The fields that field selectors may name, kind by kind, as Kubernetes 1.34.4 has them. Every kind has its name and,
+ * with the exceptions below, its namespace; the others are read from the object, which costs a parse of its JSON, once
+ * for all who ask.
+ */
+
+import { formatGvk } from "../../kube/gvk.ts"
+import { list, member, number, scalar, text } from "../json-member.ts"
+import type { Resource } from "../kinds/resources.ts"
+import { type Change, parseObject } from "../watch/change.ts"
+
+/** Reads one field of an object as it is stored, as text. */
+export type FieldReader = (object: unknown) => string
+
+export interface SelectableFields {
+  /** By the name that selectors use. */
+  readonly readers: ReadonlyMap<string, FieldReader>
+  /** Besides the name, which all kinds have. */
+  readonly hasNamespace: boolean
+  /** The server's words for a field that is not selectable. */
+  readonly refusal: (field: string) => string
+}
+
+/** The value of a field in a state of an object. */
+export const fieldOf = (change: Change, fields: SelectableFields, name: string): string => {
+  let known = values.get(change)
+  // Two kinds may be views of one object, with other names for its fields.
+  if (known?.fields !== fields) {
+    const object = parseObject(change)
+    known = { fields, values: new Map(Array.from(fields.readers, ([field, read]) => [field, read(object)])) }
+    values.set(change, known)
+  }
+  return known.values.get(name) ?? ""
+}
+
+interface KnownValues {
+  readonly fields: SelectableFields
+  readonly values: ReadonlyMap<string, string>
+}
+
+const values = new WeakMap<Change, KnownValues>()
+
+export const selectableFieldsOf = (resource: Resource): SelectableFields => {
+  if (resource.custom !== true) return builtin.get(formatGvk(resource.gvk)) ?? namesOnly
+  const known = custom.get(resource) ?? customFields(resource)
+  custom.set(resource, known)
+  return known
+}
+
+const custom = new WeakMap<Resource, SelectableFields>()
+
+const unsupported = (field: string): string => `field label not supported: ${field}`
+
+const namesOnly: SelectableFields = {
+  readers: new Map(),
+  hasNamespace: true,
+  refusal: (field) =>
+    `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+}
+
+const customFields = ({ selectableFields = [], namespaced }: Resource): SelectableFields => ({
+  readers: new Map(selectableFields.map((path) => [path, at(path)])),
+  hasNamespace: namespaced,
+  refusal: unsupported,
+})
+
+/** The field at a path of plain names; numbers and booleans as text. */
+const at = (path: string): FieldReader => {
+  const names = path.split(".")
+  return (object) => scalar(object, ...names) ?? ""
+}
+
+const readAt = (...paths: ReadonlyArray<string>): ReadonlyArray<readonly [string, FieldReader]> =>
+  paths.map((path) => [path, at(path)])
+
+const flagAt =
+  (...path: ReadonlyArray<string>): FieldReader =>
+  (object) =>
+    String(member(object, ...path) === true)
+
+const countAt =
+  (...path: ReadonlyArray<string>): FieldReader =>
+  (object) =>
+    String(number(object, ...path))
+
+const podFields = readAt(
+  "spec.nodeName",
+  "spec.restartPolicy",
+  "spec.schedulerName",
+  "spec.serviceAccountName",
+  "status.phase",
+  "status.nominatedNodeName",
+)
+
+/** Go's names of the fields of an Event and those of its other view. */
+const eventFields: ReadonlyArray<readonly [core: string, events: string]> = [
+  ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].map(
+    (name) => [`involvedObject.${name}`, `regarding.${name}`] as const,
+  ),
+  ["reason", "reason"],
+  ["reportingComponent", "reportingController"],
+  ["type", "type"],
+]
+
+const eventSource: FieldReader = (event) => text(event, "source", "component") || text(event, "reportingComponent")
+
+const fields = (
+  readers: ReadonlyArray<readonly [string, FieldReader]>,
+  rest: Partial<Omit<SelectableFields, "readers">> = {},
+): SelectableFields => ({ readers: new Map(readers), hasNamespace: true, refusal: unsupported, ...rest })
+
+const builtin = new Map<string, SelectableFields>([
+  [
+    "v1.Pod",
+    fields([
+      ...podFields,
+      // The name from before v1.
+      ["spec.host", at("spec.nodeName")],
+      ["status.podIP", (pod) => text(list(pod, "status", "podIPs")[0], "ip") || text(pod, "status", "podIP")],
+      // Accepted by the server and never filled in: only the empty value selects.
+      ["status.podIPs", () => ""],
+      ["spec.hostNetwork", flagAt("spec", "hostNetwork")],
+    ]),
+  ],
+  ["v1.Node", fields([["spec.unschedulable", flagAt("spec", "unschedulable")]], { hasNamespace: false })],
+  ["v1.Namespace", fields(readAt("status.phase"), { hasNamespace: false })],
+  ["v1.Secret", fields(readAt("type"))],
+  ["v1.Service", fields(readAt("spec.clusterIP", "spec.type"))],
+  ["v1.ReplicationController", fields([["status.replicas", countAt("status", "replicas")]])],
+  [
+    "batch/v1.Job",
+    fields([["status.successful", countAt("status", "succeeded")]], {
+      refusal: (field) => `field label ${JSON.stringify(field)} not supported for Job`,
+    }),
+  ],
+  ["v1.Event", fields([...eventFields.map(([core]) => [core, at(core)] as const), ["source", eventSource]])],
+  // Read from the stored object, which is the core one.
+  ["events.k8s.io/v1.Event", fields(eventFields.map(([core, events]) => [events, at(core)] as const))],
+])

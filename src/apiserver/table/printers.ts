@@ -1,0 +1,122 @@
+/**
+ * The printers of all built-in kinds. Columns come from `columns.json`, recorded from a real API server; kinds that are
+ * not in it have the two columns of the server's default, name and creation time.
+ */
+
+import { formatGvk } from "../../kube/gvk.ts"
+import { text } from "../json-member.ts"
+import type { Resource } from "../kinds/resources.ts"
+import { leaseCells, priorityClassCells, roleBindingCells } from "./cells/access-cells.ts"
+import {
+  configMapCells,
+  endpointsCells,
+  eventCells,
+  namespaceCells,
+  nodeCells,
+  resourceQuotaCells,
+  secretCells,
+  serviceAccountCells,
+  serviceCells,
+} from "./cells/cluster-cells.ts"
+import { podCells, podConditions } from "./cells/pod-cells.ts"
+import {
+  csiDriverCells,
+  csiNodeCells,
+  persistentVolumeCells,
+  persistentVolumeClaimCells,
+  storageClassCells,
+  volumeAttachmentCells,
+  volumeAttributesClassCells,
+} from "./cells/storage-cells.ts"
+import {
+  controllerRevisionCells,
+  cronJobCells,
+  daemonSetCells,
+  deploymentCells,
+  horizontalPodAutoscalerCells,
+  jobCells,
+  podDisruptionBudgetCells,
+  podTemplateCells,
+  replicaSetCells,
+  replicationControllerCells,
+  statefulSetCells,
+} from "./cells/workload-cells.ts"
+import recorded from "./columns.json" with { type: "json" }
+import { customPrinter } from "./custom-printer.ts"
+import type { Cells, ColumnDefinition, Printer } from "./printer.ts"
+
+const cellsOf: Readonly<Record<string, Cells>> = {
+  "v1.ConfigMap": configMapCells,
+  "v1.Endpoints": endpointsCells,
+  "v1.Event": eventCells,
+  "v1.Namespace": namespaceCells,
+  "v1.Node": nodeCells,
+  "v1.PersistentVolume": persistentVolumeCells,
+  "v1.PersistentVolumeClaim": persistentVolumeClaimCells,
+  "v1.Pod": podCells,
+  "v1.PodTemplate": podTemplateCells,
+  "v1.ReplicationController": replicationControllerCells,
+  "v1.ResourceQuota": resourceQuotaCells,
+  "v1.Secret": secretCells,
+  "v1.Service": serviceCells,
+  "v1.ServiceAccount": serviceAccountCells,
+  "apps/v1.ControllerRevision": controllerRevisionCells,
+  "apps/v1.DaemonSet": daemonSetCells,
+  "apps/v1.Deployment": deploymentCells,
+  "apps/v1.ReplicaSet": replicaSetCells,
+  "apps/v1.StatefulSet": statefulSetCells,
+  "autoscaling/v2.HorizontalPodAutoscaler": horizontalPodAutoscalerCells,
+  "batch/v1.CronJob": cronJobCells,
+  "batch/v1.Job": jobCells,
+  "coordination.k8s.io/v1.Lease": leaseCells,
+  "policy/v1.PodDisruptionBudget": podDisruptionBudgetCells,
+  "rbac.authorization.k8s.io/v1.ClusterRoleBinding": roleBindingCells,
+  "rbac.authorization.k8s.io/v1.RoleBinding": roleBindingCells,
+  "scheduling.k8s.io/v1.PriorityClass": priorityClassCells,
+  "storage.k8s.io/v1.CSIDriver": csiDriverCells,
+  "storage.k8s.io/v1.CSINode": csiNodeCells,
+  "storage.k8s.io/v1.StorageClass": storageClassCells,
+  "storage.k8s.io/v1.VolumeAttachment": volumeAttachmentCells,
+  "storage.k8s.io/v1.VolumeAttributesClass": volumeAttributesClassCells,
+}
+
+const descriptions: Readonly<Record<string, string>> = recorded.descriptions
+
+const described = ({ description, ...column }: ColumnDefinition): ColumnDefinition => ({
+  name: column.name,
+  type: column.type,
+  format: column.format,
+  description: descriptions[description] ?? description,
+  priority: column.priority,
+})
+
+const recordedColumns: Readonly<Record<string, ReadonlyArray<ColumnDefinition>>> = recorded.kinds
+
+/** `LimitRange`, `Role` and others: creation time as a timestamp; Go's zero time without one. */
+const defaultPrinter: Printer = {
+  columns: [
+    { name: "Name", type: "string", format: "name", description: "$name", priority: 0 },
+    { name: "Created At", type: "date", format: "", description: "$creationTimestamp", priority: 0 },
+  ].map(described),
+  cells: (object) => [
+    text(object, "metadata", "name"),
+    text(object, "metadata", "creationTimestamp") || "0001-01-01T00:00:00Z",
+  ],
+}
+
+const builtin = new Map<string, Printer>(
+  Object.entries(cellsOf).map(([gvk, cells]) => {
+    const columns = (recordedColumns[gvk] ?? []).map(described)
+    return [gvk, gvk === "v1.Pod" ? { columns, cells, conditions: podConditions } : { columns, cells }]
+  }),
+)
+
+const custom = new WeakMap<Resource, Printer>()
+
+/** The printer of a kind. It is given objects as they are stored, also when the kind is a view of another one. */
+export const printerOf = (resource: Resource): Printer => {
+  if (resource.custom !== true) return builtin.get(formatGvk(resource.storedAs?.gvk ?? resource.gvk)) ?? defaultPrinter
+  const known = custom.get(resource) ?? customPrinter(resource.printerColumns ?? [], descriptions)
+  custom.set(resource, known)
+  return known
+}

@@ -1,0 +1,122 @@
+/**
+ * One state of one object, encoded once. The watch line made here is the only copy: every watcher is sent the same
+ * bytes, lists cut their items out of it, the ledger and the history point to it.
+ */
+
+import { apiVersionOf } from "../../kube/gvk.ts"
+import type { JsonFormat } from "../answers/json-spacing.ts"
+import type { StoredObject } from "../kinds/kubernetes-object.ts"
+import type { Resource } from "../kinds/resources.ts"
+import { lineBytes } from "./line-slab.ts"
+
+export type ChangeType = "ADDED" | "MODIFIED" | "DELETED"
+
+/** One of `metadata.ownerReferences`. */
+export interface Owner {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly blockOwnerDeletion?: boolean
+}
+
+export interface Change {
+  readonly type: ChangeType
+  readonly uid: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly revision: bigint
+  /** Whether the object carries a deletionTimestamp; absent means it does not. */
+  readonly terminating?: boolean
+  /** `metadata.ownerReferences`; absent for none. */
+  readonly owners?: ReadonlyArray<Owner> | undefined
+  /** The watch line, line feed included. */
+  readonly line: Buffer
+  /** The line as a chunk of a chunked answer; absent for recorded lines. The line is a view into it. */
+  readonly chunk?: Buffer
+  /** Where the object lies in the line: [start, end) in bytes. */
+  readonly objectStart: number
+  readonly objectEnd: number
+}
+
+/** A change with the state it replaced; absent when the object was not there before. */
+export interface ChangeRecord {
+  readonly change: Change
+  readonly previous: Change | undefined
+}
+
+/** How a collection orders and finds its objects: `namespace/name`, or `name` for cluster-scoped kinds. */
+export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
+
+/** The object's JSON; a view into the line, not a copy. */
+export const objectBytes = (change: Change): Buffer => change.line.subarray(change.objectStart, change.objectEnd)
+
+/** The object, parsed anew at every call. */
+export const parseObject = (change: Change): StoredObject =>
+  JSON.parse(objectBytes(change).toString("utf8")) as StoredObject
+
+export interface EncodedLine {
+  readonly line: Buffer
+  readonly chunk: Buffer
+  readonly objectStart: number
+}
+
+/** A watch line around the JSON of an object, in the frame of a chunk: made once, sent to every watcher as it is. */
+export const encodeLine = (type: string, object: string, format: JsonFormat): EncodedLine => {
+  const head = format(`{"type":"${type}","object":`)
+  const text = `${head}${format(object)}}\n`
+  const bytes = Buffer.byteLength(text)
+  const size = `${bytes.toString(16)}\r\n`
+  const chunk = lineBytes(`${size}${text}\r\n`, size.length + bytes + 2)
+  return { line: chunk.subarray(size.length, -2), chunk, objectStart: head.length }
+}
+
+/** The members `kind` and `apiVersion` as this kind of resource is encoded: custom resources come with sorted keys. */
+export const typeMembers = (resource: Resource): string => {
+  const kind = `"kind":"${resource.gvk.kind}"`
+  const apiVersion = `"apiVersion":"${apiVersionOf(resource.gvk)}"`
+  return resource.custom === true ? `${apiVersion},${kind}` : `${kind},${apiVersion}`
+}
+
+export const makeChange = (
+  fields: Omit<Change, "line" | "chunk" | "objectStart" | "objectEnd">,
+  object: string,
+  format: JsonFormat,
+): Change => {
+  const { line, chunk, objectStart } = encodeLine(fields.type, object, format)
+  return { ...fields, line, chunk, objectStart, objectEnd: line.length - 2 }
+}
+
+/**
+ * The same object under another type and version: what a deletion sends (the last state with the deletion's version).
+ * Goes through `JSON.parse`, so integers beyond 2^53 would be rounded; objects put through the control interface hold none.
+ */
+export const restamped = (change: Change, type: ChangeType, revision: bigint, format: JsonFormat): Change => {
+  const object = parseObject(change)
+  const json = JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
+  const { uid, namespace, name, labels, terminating = false, owners } = change
+  return makeChange({ type, uid, namespace, name, labels, revision, terminating, owners }, json, format)
+}
+
+/** The same state under another type, without touching the object's bytes. */
+export const retyped = (change: Change, type: ChangeType, format: JsonFormat): Buffer => {
+  const head = Buffer.from(format(`{"type":"${type}","object":`))
+  return Buffer.concat([head, change.line.subarray(change.objectStart)])
+}
+
+/**
+ * The object as a list holds it: without `kind` and `apiVersion`, unless the kind is custom. Pieces that stand one after
+ * the other, so that nothing is copied; compact built-in objects begin with exactly the members to leave out.
+ */
+export const listItem = (change: Change, resource: Resource): ReadonlyArray<Buffer> => {
+  const object = objectBytes(change)
+  if (resource.custom === true) return [object]
+  const prefix = `{${typeMembers(resource)},`
+  if (object.toString("latin1", 0, prefix.length) === prefix) return [openBrace, object.subarray(prefix.length)]
+  const { apiVersion: _apiVersion, kind: _kind, ...rest } = parseObject(change)
+  return [Buffer.from(JSON.stringify(rest))]
+}
+
+const openBrace = Buffer.from("{")

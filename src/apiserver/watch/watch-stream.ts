@@ -1,0 +1,268 @@
+/**
+ * One open watch: a chunked answer, one chunk per line, lines in the order they are given.
+ *
+ * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in
+ * the socket). With a limit the stream does what the real server does: it hangs up on a reader that stays behind by more
+ * than the limit for 100 ms. What the watch began with (state or history) does not count: the real server paces it, and
+ * hangs up only on those who are behind with what has happened since. While held (a stall), lines are queued without
+ * bound and without the clock running.
+ */
+
+import type { ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Clock, Timer } from "../../runtime/clock.ts"
+import { type Failure, statusText } from "../answers/failure.ts"
+import type { JsonFormat } from "../answers/json-spacing.ts"
+import type { Form } from "../forms/form.ts"
+import { bookmarkObject } from "../forms/object-form.ts"
+import { atTurnEnd } from "../http/turn.ts"
+import type { Resource } from "../kinds/resources.ts"
+import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
+import { AdjacentBytes } from "./adjacent-bytes.ts"
+import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
+
+/** What every stream of one server shares. */
+export interface StreamSurroundings {
+  readonly clock: Clock
+  readonly format: JsonFormat
+  /** Bytes of unsent data that are tolerated for {@link blockedReaderMilliseconds}. Absent: no limit. */
+  readonly slowReaderLimit?: number
+  /** Bytes of the next line to let through before the connection is cut; asked for every line. */
+  readonly takeTruncation: (plural: string) => number | undefined
+  /** The stream is about to hang up on a slow reader. */
+  readonly onSlowReader: (plural: string) => void
+}
+
+export interface StreamRequest {
+  readonly resource: Resource
+  readonly selection: Selection
+  readonly allowBookmarks: boolean
+  readonly timeoutSeconds?: number
+  /** How the client wants objects; absent means as they are stored. */
+  readonly form?: Form
+}
+
+/** How long the real server lets a reader block it (measured against Kubernetes 1.34.4: about 100 ms). */
+export const blockedReaderMilliseconds = 100
+
+export class WatchStream {
+  readonly resource: Resource
+  readonly allowBookmarks: boolean
+  readonly #selection: Selection
+  /** Most streams select by nothing or by namespace; those need no look at labels. */
+  readonly #plain: boolean
+  readonly #form: Form | undefined
+  readonly #surroundings: StreamSurroundings
+  readonly #response: ServerResponse
+  /** HTTP/1.0 knows no chunks. */
+  readonly #isChunked: boolean
+  readonly #closers: Array<() => unknown> = []
+  /** Chunks of this turn that lie one behind the other in memory, as one. */
+  readonly #run = new AdjacentBytes()
+  /** The socket is corked until the turn ends. */
+  #isGathering = false
+  /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
+  #after = 0n
+  #held: Buffer[] | undefined
+  /** Bytes written since the beginning was through; `undefined` until then. */
+  #liveBytes: number | undefined
+  #ending = false
+  #closed = false
+  #overload: Timer | undefined
+
+  /** Takes over a response whose head has been sent. */
+  constructor(response: ServerResponse, request: StreamRequest, surroundings: StreamSurroundings) {
+    this.resource = request.resource
+    this.allowBookmarks = request.allowBookmarks
+    this.#selection = request.selection
+    this.#form = request.form
+    this.#plain =
+      request.form === undefined && !hasSelectors(request.selection) && request.selection.namespace === undefined
+    this.#surroundings = surroundings
+    this.#response = response
+    this.#isChunked = response.req.httpVersion === "1.1"
+    response.once("close", () => this.#close())
+    // A write that meets a dead connection reports here as well; either way the watch is over.
+    response.on("error", () => this.#close())
+    if (request.timeoutSeconds !== undefined) {
+      const timer = surroundings.clock.after(request.timeoutSeconds * 1000, () => this.end())
+      this.onClose(() => timer.cancel())
+    }
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Runs when the stream has ended for whatever reason; at once if it has. */
+  onClose(action: () => unknown): void {
+    if (this.#closed) action()
+    else this.#closers.push(action)
+  }
+
+  /** The beginning has been sent: what follows is live, and the reader must keep up with it. */
+  goLive(): void {
+    this.#liveBytes ??= 0
+  }
+
+  /** From now on only changes above the version are delivered. */
+  startAfter(version: bigint): void {
+    this.#after = version
+  }
+
+  /** Sends a change if the client selected it; says whether. */
+  deliver(record: ChangeRecord): boolean {
+    if (record.change.revision <= this.#after) return false
+    if (this.#plain) {
+      this.send(record.change.line, record.change.chunk)
+      return true
+    }
+    const line = lineFor(record, this.#selection, this.#surroundings.format, this.#form)
+    if (line !== undefined) this.send(line)
+    return line !== undefined
+  }
+
+  /** Sends a state as a synthetic ADDED event if the client selected it. */
+  deliverState(change: Change): void {
+    if (!selects(this.#selection, change)) return
+    const { format } = this.#surroundings
+    if (this.#form !== undefined) this.send(encodeLine("ADDED", this.#form.object(change), format).line)
+    else this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", format))
+  }
+
+  /** Sends a bookmark if the client allows them and the stream is complete through this version; says whether. */
+  bookmark(version: bigint, line: Buffer, initialEventsEnd = false): boolean {
+    const wanted = this.allowBookmarks && version >= this.#after
+    if (wanted) this.send(this.#form === undefined ? line : this.#formed(this.#form, version, initialEventsEnd))
+    return wanted
+  }
+
+  /** An `ERROR` event; the server ends the stream after it. */
+  error(failure: Failure): void {
+    this.send(encodeLine("ERROR", statusText(failure), this.#surroundings.format).line)
+    this.end()
+  }
+
+  /** Sends raw bytes as one chunk; `chunk` is that chunk, if somebody has made it already. */
+  send(line: Buffer, chunk?: Buffer): void {
+    if (this.#closed || this.#ending) return
+    if (this.#held === undefined) this.#write(line, chunk)
+    else this.#held.push(line)
+  }
+
+  /** Ends the answer properly, after what is held. */
+  end(): void {
+    this.#ending = true
+    if (this.#held === undefined && !this.#closed) this.#finish()
+  }
+
+  /** Cuts the connection; what is held is lost. */
+  destroy(): void {
+    this.#response.destroy()
+    this.#close()
+  }
+
+  /** Queues from now on. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  /** Sends what has been queued and goes on. */
+  release(): void {
+    const lines = this.#held ?? []
+    this.#held = undefined
+    for (const line of lines) if (!this.#closed) this.#write(line)
+    if (this.#ending && !this.#closed) this.#finish()
+  }
+
+  #finish(): void {
+    this.#flush()
+    this.#response.end()
+  }
+
+  #formed(form: Form, version: bigint, initialEventsEnd: boolean): Buffer {
+    return encodeLine("BOOKMARK", form.bookmark(version, initialEventsEnd), this.#surroundings.format).line
+  }
+
+  #write(line: Buffer, chunk?: Buffer): void {
+    const cut = this.#surroundings.takeTruncation(this.resource.plural)
+    if (cut !== undefined) {
+      this.#ending = true
+      this.#flush()
+      // After the bytes are handed to the kernel, so that the client does see the beginning of the line.
+      this.#response.write(line.subarray(0, cut), () => this.destroy())
+      return
+    }
+    const socket = this.#gather()
+    // Past the response, which would frame the same bytes anew for every watcher.
+    if (chunk !== undefined && socket !== null && this.#isChunked) {
+      const before = this.#run.add(chunk)
+      if (before !== undefined) socket.write(before)
+    } else {
+      this.#flush()
+      this.#response.write(line)
+    }
+    if (this.#liveBytes === undefined) return
+    this.#liveBytes += line.length
+    this.#watchBacklog()
+  }
+
+  /**
+   * Gathers the writes of one turn of the event loop into one system call. Node would do the same, but would also merge
+   * them into one chunk; it leaves the chunks alone when the socket is corked by somebody else.
+   */
+  #gather(): Socket | null {
+    const { socket } = this.#response
+    if (socket === null || this.#isGathering) return socket
+    this.#isGathering = true
+    socket.cork()
+    atTurnEnd(() => {
+      this.#isGathering = false
+      this.#flush()
+      socket.uncork()
+    })
+    return socket
+  }
+
+  #flush(): void {
+    const bytes = this.#run.take()
+    if (bytes !== undefined && !this.#closed) this.#response.socket?.write(bytes)
+  }
+
+  #watchBacklog(): void {
+    const { slowReaderLimit, clock, onSlowReader } = this.#surroundings
+    if (slowReaderLimit === undefined) return
+    // First in, first out: what is unsent is live up to as many bytes as have been written since the beginning.
+    const behind = (): boolean => {
+      const unsent = (this.#response.socket?.writableLength ?? 0) + this.#run.length
+      return Math.min(unsent, this.#liveBytes ?? 0) > slowReaderLimit
+    }
+    if (!behind()) {
+      this.#overload?.cancel()
+      this.#overload = undefined
+      return
+    }
+    this.#overload ??= clock.after(blockedReaderMilliseconds, () => {
+      this.#overload = undefined
+      if (!behind()) return
+      onSlowReader(this.resource.plural)
+      this.destroy()
+    })
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#held = undefined
+    this.#overload?.cancel()
+    for (const action of this.#closers) action()
+  }
+}
+
+/** A BOOKMARK line. Built-in kinds carry the zero value of their Go struct, custom ones only their metadata. */
+export const bookmarkLine = (
+  resource: Resource,
+  version: bigint,
+  initialEventsEnd: boolean,
+  format: JsonFormat,
+): Buffer => encodeLine("BOOKMARK", bookmarkObject(resource, version, initialEventsEnd), format).line

@@ -1,0 +1,219 @@
+/**
+ * Everything that can go wrong with a recording on disk, as one closed union, and the translation of what SQLite and the file
+ * system throw into it.
+ *
+ * Retryable: `DiskFullError` and `ArchiveIoError` leave the writer as it was, so that the same commit may be tried again
+ * once there is room. The others ask for a person: their messages say what to do.
+ */
+
+import * as Schema from "effect/Schema"
+import { MalformedFrameError } from "../wire/observation-fields.ts"
+
+/** Another recorder holds the data directory. The facts come from its side file; "unknown" and 0 if that is missing. */
+export class DirectoryInUseError extends Schema.TaggedError<DirectoryInUseError>()("DirectoryInUseError", {
+  directory: Schema.String,
+  host: Schema.String,
+  pid: Schema.Number,
+  /** ISO 8601. */
+  startedAt: Schema.String,
+}) {
+  override get message(): string {
+    return (
+      `data directory ${this.directory} is in use by another recorder: process ${this.pid} on host ${this.host}, ` +
+      `running since ${this.startedAt}. Stop that process, or choose another --data-dir.`
+    )
+  }
+}
+
+/** The data directory cannot be created or written to. */
+export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWritableError>()(
+  "DirectoryNotWritableError",
+  {
+    directory: Schema.String,
+    /** `EACCES`, `EROFS`, `ENOTDIR` … */
+    code: Schema.String,
+    reason: Schema.String,
+  },
+) {
+  override get message(): string {
+    const why = `(${this.code}: ${this.reason})`
+    // Of a path that leads through a file, and of one where no directory can be, permissions say nothing.
+    if (this.code === "ENOTDIR" || this.code === "EEXIST") {
+      return `data directory ${this.directory} is not a directory, or lies below a file ${why}. Choose another --data-dir.`
+    }
+    if (this.code === "ENOENT") {
+      return `data directory ${this.directory} cannot be made ${why}. Choose another --data-dir.`
+    }
+    return (
+      `data directory ${this.directory} is not writable ${why}. ` +
+      "Give this user write permission to it, or choose another --data-dir."
+    )
+  }
+}
+
+/** The data directory lies on a file system whose locks and shared memory SQLite cannot trust. */
+export class NetworkFileSystemError extends Schema.TaggedError<NetworkFileSystemError>()("NetworkFileSystemError", {
+  directory: Schema.String,
+  /** `NFS`, `SMB` … */
+  fileSystem: Schema.String,
+}) {
+  override get message(): string {
+    return (
+      `data directory ${this.directory} is on a network file system (${this.fileSystem}), where a database can be ` +
+      "damaged by two writers. Choose a --data-dir on a local disk or a block volume."
+    )
+  }
+}
+
+/** There is no recording in the directory, or its database belongs to another program. */
+export class NotARecordingError extends Schema.TaggedError<NotARecordingError>()("NotARecordingError", {
+  directory: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.directory} holds no recording: ${this.reason}. Check the path given with --data-dir.`
+  }
+}
+
+/** A newer kubereel wrote the recording. */
+export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>()("NewerRecordingError", {
+  directory: Schema.String,
+  found: Schema.Number,
+  supported: Schema.Number,
+}) {
+  override get message(): string {
+    return (
+      `the recording in ${this.directory} has format ${this.found}, this version reads up to ${this.supported}. ` +
+      "Upgrade kubereel, or record into another --data-dir."
+    )
+  }
+}
+
+/** An earlier kubereel wrote the recording, and nobody has recorded on in it since: who only reads cannot bring it to today's format. */
+export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>()("OlderRecordingError", {
+  directory: Schema.String,
+  found: Schema.Number,
+  supported: Schema.Number,
+}) {
+  override get message(): string {
+    return (
+      `the recording in ${this.directory} has format ${this.found}, this version reads format ${this.supported}. ` +
+      "Start `reel record` with this --data-dir once: it brings the recording to that format."
+    )
+  }
+}
+
+/** No room left. Nothing of the failed commit is on disk, nothing in memory is lost: commit again when there is room. */
+export class DiskFullError extends Schema.TaggedError<DiskFullError>()("DiskFullError", {
+  directory: Schema.String,
+  /** What was being done: `commit`, `open` … */
+  operation: Schema.String,
+}) {
+  override get message(): string {
+    return `no space left for ${this.operation} in ${this.directory}. Free some space or enlarge the volume.`
+  }
+}
+
+/** The disk or the database refused. As with a full disk, a failed commit can be tried again. */
+export class ArchiveIoError extends Schema.TaggedError<ArchiveIoError>()("ArchiveIoError", {
+  directory: Schema.String,
+  operation: Schema.String,
+  /** A system code such as `EIO`, or `SQLITE 1034`: SQLite's extended result code. */
+  code: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.operation} failed in ${this.directory} (${this.code}: ${this.reason}). Check the disk and its mount.`
+  }
+}
+
+/** What stands on disk contradicts itself. */
+export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>()("CorruptArchiveError", {
+  directory: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `the recording in ${this.directory} is damaged: ${this.reason}. Keep a copy and record into another --data-dir.`
+  }
+}
+
+/** State of a kind was asked for while frames of it wait for a commit: the answer would repeat their events. */
+export class UncommittedFramesError extends Schema.TaggedError<UncommittedFramesError>()("UncommittedFramesError", {
+  gvk: Schema.String,
+}) {
+  override get message(): string {
+    return `frames of ${this.gvk} wait for a commit; commit before asking for its state`
+  }
+}
+
+export type ArchiveError =
+  | DirectoryInUseError
+  | DirectoryNotWritableError
+  | NetworkFileSystemError
+  | NotARecordingError
+  | NewerRecordingError
+  | OlderRecordingError
+  | DiskFullError
+  | ArchiveIoError
+  | CorruptArchiveError
+  | UncommittedFramesError
+
+/** SQLite result codes, https://www.sqlite.org/rescode.html; the low byte of an extended code is its primary code. */
+const SQLITE_BUSY = 5
+const SQLITE_CORRUPT = 11
+const SQLITE_FULL = 13
+const SQLITE_NOTADB = 26
+
+/** SQLite's extended result code of a thrown value, or `undefined` if SQLite did not throw it. */
+export const sqliteCodeOf = (error: unknown): number | undefined =>
+  error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : undefined
+
+/** Whether another connection holds the lock that was asked for. */
+export const isBusy = (error: unknown): boolean => ((sqliteCodeOf(error) ?? 0) & 0xff) === SQLITE_BUSY
+
+/** The system's error code (`ENOSPC` …) of a thrown value. */
+export const systemCodeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" && /^E[A-Z0-9]+$/.test(error.code)
+    ? error.code
+    : undefined
+
+/** What the system said, without its code, which Node puts in front: `EACCES: permission denied, open …`. */
+export const systemReasonOf = (error: unknown, code: string): string => {
+  const reason = error instanceof Error ? error.message : String(error)
+  return reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason
+}
+
+/** node:zlib reports damage as `ZSTD_error_…`, and output beyond the expected size as ERR_BUFFER_TOO_LARGE. */
+const isDecompressionError = (error: unknown): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  typeof error.code === "string" &&
+  (error.code.startsWith("ZSTD_") || error.code.startsWith("Z_") || error.code === "ERR_BUFFER_TOO_LARGE")
+
+/**
+ * Turns what was thrown while the recording was read or written during `operation` into a tagged error: by SQLite, by the file
+ * system, or by decoding what stands on disk. Whatever else was thrown (a tagged error, a defect of this program)
+ * is answered unchanged, to be thrown again.
+ */
+export const toArchiveError = (directory: string, operation: string, error: unknown): unknown => {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (error instanceof MalformedFrameError || isDecompressionError(error)) {
+    return new CorruptArchiveError({ directory, reason })
+  }
+  const result = sqliteCodeOf(error)
+  if (result !== undefined) {
+    const primary = result & 0xff
+    if (primary === SQLITE_FULL) return new DiskFullError({ directory, operation })
+    if (primary === SQLITE_NOTADB && operation === "open") {
+      // The first bytes say what a file is: without them another program's file and a damaged recording look alike.
+      const what = "recording.db is not a database, or its beginning was overwritten"
+      return new NotARecordingError({ directory, reason: what })
+    }
+    if (primary === SQLITE_CORRUPT || primary === SQLITE_NOTADB) return new CorruptArchiveError({ directory, reason })
+    return new ArchiveIoError({ directory, operation, code: `SQLITE ${result}`, reason })
+  }
+  const code = systemCodeOf(error)
+  if (code === undefined) return error
+  if (code === "ENOSPC" || code === "EDQUOT") return new DiskFullError({ directory, operation })
+  return new ArchiveIoError({ directory, operation, code, reason: systemReasonOf(error, code) })
+}

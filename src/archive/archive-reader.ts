@@ -1,0 +1,281 @@
+/**
+ * Reads a recording, also while it is being written, in a process or thread of its own.
+ *
+ * Everything is read up to a cut, a sequence number: what lies before it never changes, so any number of readers see the same
+ * recording without holding a transaction. Each statement is a short transaction of its own; a reader that stops half-way
+ * holds nothing but memory. Answers stream: memory is bounded by the caches, one table of contents per kind and, for
+ * snapshots, 41 bytes per object alive in one kind.
+ *
+ * Every method may throw CorruptArchiveError (what stands on disk contradicts itself) and ArchiveIoError.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { GapEvent, ObjectEvent, TraceEvent } from "../trace/event.ts"
+import type { JsonObject } from "../trace/json/exact-json.ts"
+import type { OwnerReference } from "../trace/ownership/owner-references.ts"
+import { metadataOf } from "../trace/sanitising/managed-fields.ts"
+import { toArchiveError } from "./archive-errors.ts"
+import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
+import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
+import { LastStates } from "./checkpoints/last-states.ts"
+import { StateHistory } from "./checkpoints/state-history.ts"
+import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
+import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
+import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
+import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
+import { readMetadata } from "./rows/metadata.ts"
+import { ObjectNames } from "./rows/object-rows.ts"
+import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./rows/pod-lives.ts"
+import { lastSequenceOf, openForReading } from "./schema.ts"
+
+/** Which events to read. Times are µs since the Unix epoch. */
+export interface EventSelection {
+  /** Last sequence number that counts. Default: everything durable now. */
+  readonly cut?: number
+  /** Inclusive. Default: from the beginning. */
+  readonly fromTime?: number
+  /** Exclusive. Default: to the end. */
+  readonly untilTime?: number
+  /** `apps/v1.Deployment` …; unknown ones hold nothing. Default: all. */
+  readonly kinds?: Iterable<string>
+}
+
+/** Which moment to read. */
+export interface SnapshotSelection {
+  readonly cut?: number
+  /** µs since the Unix epoch: the state just before this moment, so that `events({fromTime: time})` follows it seamlessly. */
+  readonly time: number
+  readonly kinds?: Iterable<string>
+}
+
+/** One block as its row describes it. Times are µs since the Unix epoch, sizes bytes. */
+export interface BlockInfo {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly minTime: number
+  readonly maxTime: number
+  readonly events: number
+  readonly payloadBytes: number
+  /** What its table of contents and its objects take on disk. */
+  readonly storedBytes: number
+  /** False for the parts of the block that is still being gathered. */
+  readonly isSealed: boolean
+}
+
+/** What a recording covers. */
+export interface RecordingSummary {
+  readonly events: number
+  readonly gaps: number
+  /** µs since the Unix epoch; 0 without events. */
+  readonly minTime: number
+  readonly maxTime: number
+}
+
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Rows of blocks fetched at once. */
+const PAGE_ROWS = 256
+
+/** Read-only view of one recording. Use {@link ArchiveReader.open}. */
+export class ArchiveReader {
+  readonly directory: string
+  readonly #database: DatabaseSync
+  readonly #source: BlockSource
+  readonly #names: ObjectNames
+  readonly #history: StateHistory
+  readonly #lastStates: LastStates
+  readonly #knownKinds = new Map<string, KindEntry>()
+  readonly #blocks: StatementSync
+  readonly #summary: StatementSync
+  readonly #owners: KnownOwners
+
+  /**
+   * Opens a recording, finished or being written.
+   *
+   * @throws NotARecordingError, NewerRecordingError, ArchiveIoError, CorruptArchiveError
+   */
+  static open(directory: string, options: BlockSourceOptions = {}): ArchiveReader {
+    const database = openForReading(directory)
+    try {
+      return new ArchiveReader(directory, database, options)
+    } catch (error) {
+      database.close()
+      throw toArchiveError(directory, "open", error)
+    }
+  }
+
+  private constructor(directory: string, database: DatabaseSync, options: BlockSourceOptions) {
+    this.directory = directory
+    this.#database = database
+    this.#source = new BlockSource(database, directory, options)
+    this.#names = new ObjectNames(database, directory)
+    this.#history = new StateHistory(database, this.#source, directory)
+    this.#lastStates = new LastStates(this.#source, this.#history)
+    this.#owners = new KnownOwners(database, directory)
+    this.#blocks = database.prepare(`
+      SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
+        length(toc) + length(data) AS stored_bytes
+      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    this.#summary = database.prepare(`
+      SELECT coalesce(sum(events), 0) AS events, coalesce(min(min_time), 0) AS min_time,
+        coalesce(max(max_time), 0) AS max_time, (SELECT count(*) FROM gap) AS gaps
+      FROM block_kind`)
+  }
+
+  /** Sequence number of the last durable event or gap, 0 if there is none. */
+  cut(): number {
+    return this.#reading(() => lastSequenceOf(this.#database))
+  }
+
+  /** What the recording covers now. */
+  summary(): RecordingSummary {
+    const row = this.#reading(() => this.#summary.get())
+    return {
+      events: Number(row?.events),
+      gaps: Number(row?.gaps),
+      minTime: Number(row?.min_time),
+      maxTime: Number(row?.max_time),
+    }
+  }
+
+  /** Every kind that was recorded, with the state its watcher would go on from. */
+  kinds(): ReadonlyArray<KindState> {
+    return this.#kinds().map(({ id: _, ...state }) => state)
+  }
+
+  /** Facts about the recording as a whole, such as `clusterUid`. */
+  metadata(): ReadonlyMap<string, string> {
+    return this.#reading(() => readMetadata(this.#database))
+  }
+
+  /** Blocks that hold events from `fromSequence` on, in order. A part may show as the sealed block it went into meanwhile. */
+  *blocks(
+    range: { readonly fromSequence?: number; readonly throughSequence?: number } = {},
+  ): Generator<BlockInfo, void, void> {
+    let position = range.fromSequence ?? 0
+    for (;;) {
+      const rows = this.#reading(() => this.#blocks.all(position))
+      for (const row of rows) {
+        const block: BlockInfo = {
+          firstSequence: Number(row.first_sequence),
+          lastSequence: Number(row.last_sequence),
+          minTime: Number(row.min_time),
+          maxTime: Number(row.max_time),
+          events: Number(row.events),
+          payloadBytes: Number(row.data_size),
+          storedBytes: Number(row.stored_bytes),
+          isSealed: row.sealed === 1,
+        }
+        if (block.firstSequence > (range.throughSequence ?? NEVER)) return
+        yield block
+        position = block.lastSequence + 1
+      }
+      if (rows.length < PAGE_ROWS) return
+    }
+  }
+
+  /** Gaps that touch a window, ordered by the moment they were closed; those closed after it are among them. */
+  gaps(selection: Partial<GapSelection> & { readonly kinds?: Iterable<string> } = {}): ReadonlyArray<GapEvent> {
+    const kinds = selection.kinds === undefined ? undefined : new Set(selection.kinds)
+    const cut = selection.cut ?? NEVER
+    const gaps = this.#reading(() => readGaps(this.#database, { ...selection, cut }))
+    return kinds === undefined ? gaps : gaps.filter(({ gvk }) => kinds.has(gvk))
+  }
+
+  /**
+   * Events and gaps of a window, ordered by (time, sequence); the events of one object are always in sequence order. Gaps that
+   * touch the window are never left out: one that was closed only after it comes last, with its own later time.
+   *
+   * An event's `object` is valid until the next event is taken.
+   */
+  *events(selection: EventSelection = {}): Generator<TraceEvent, void, void> {
+    const cut = Math.min(selection.cut ?? NEVER, this.cut())
+    const fromTime = selection.fromTime ?? 0
+    const untilTime = selection.untilTime ?? NEVER
+    const kinds = this.#kinds(selection.kinds)
+    const gaps = this.gaps({ ...selection, cut })
+    let next = 0
+    for (const event of mergeEvents(this.#source, this.#names, kinds, { cut, fromTime, untilTime })) {
+      for (let gap = gaps[next]; gap !== undefined && precedes(gap, event); gap = gaps[++next]) yield gap
+      yield event
+    }
+    yield* gaps.slice(next)
+  }
+
+  /**
+   * The last state of every object alive just before `time`, in sequence order kind by kind: its last `applied` event with that event's own
+   * time. Objects are fetched block by block; each event's `object` is valid until the next one is taken.
+   */
+  *snapshotAt(selection: SnapshotSelection): Generator<ObjectEvent, void, void> {
+    const throughSequence = Math.min(selection.cut ?? NEVER, this.cut())
+    for (const kind of this.#kinds(selection.kinds)) {
+      const alive = this.#history.aliveAt(kind, { throughSequence, beforeTime: selection.time })
+      const sequences = alive.sequences.slice(0, alive.count).sort()
+      for (const sequence of sequences) yield readEvent(this.#source, this.#names, kind, sequence)
+    }
+  }
+
+  /**
+   * The event that carries the object's last state before another event, such as its `vanished`: what to ask for its labels.
+   * `undefined` if the recording never saw the object. Its `object` is valid until other blocks are read.
+   */
+  lastStateBefore(event: ObjectEvent): ObjectEvent | undefined {
+    const kind = this.#kindOf(event.gvk)
+    if (kind === undefined) return undefined
+    const { frame, index } = this.#source.eventAt(event.sequence)
+    const sequence = this.#lastStates.sequenceBefore(kind, frame.events.objectNumber(index), event.sequence)
+    return sequence === undefined ? undefined : readEvent(this.#source, this.#names, kind, sequence)
+  }
+
+  /** Lives of all pods that were seen to run up to a cut, each UID once, in the order in which they were first seen. */
+  podLives(selection: PodLifeSelection): Iterable<RecordedPodLife> {
+    return readPodLives(this.#database, this.directory, selection)
+  }
+
+  /** What is known now of the owners of an object that somebody names as an owner, recorded or not; `undefined` if nothing is. */
+  ownersOf(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+    return this.#owners.of(owner)
+  }
+
+  /** Which objects of a kind a window holds: by UID, the sequence number of the last event that carries its bytes. */
+  presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number> {
+    const kind = this.#kindOf(gvk)
+    return kind === undefined ? new Map() : presentObjects(this.#source, this.#history, this.#names, kind, limits)
+  }
+
+  /** `metadata` of the object that an event of that kind carries; `undefined` if it has none. */
+  metadataAt(gvk: string, sequence: number): JsonObject | undefined {
+    const kind = this.#kindOf(gvk)
+    return kind === undefined ? undefined : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  /** Rows of kinds never disappear, so what was read once stays right. */
+  #kindOf(gvk: string): KindEntry | undefined {
+    const known = this.#knownKinds.get(gvk)
+    if (known !== undefined) return known
+    for (const kind of this.#kinds()) this.#knownKinds.set(kind.gvk, kind)
+    return this.#knownKinds.get(gvk)
+  }
+
+  #kinds(wanted?: Iterable<string>): ReadonlyArray<KindEntry> {
+    const kinds = this.#reading(() => readKinds(this.#database))
+    if (wanted === undefined) return kinds
+    const names = new Set(wanted)
+    return kinds.filter(({ gvk }) => names.has(gvk))
+  }
+
+  #reading<Answer>(read: () => Answer): Answer {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(this.directory, "read", error)
+    }
+  }
+}
+
+const precedes = (gap: GapEvent, event: ObjectEvent): boolean =>
+  gap.time < event.time || (gap.time === event.time && gap.sequence < event.sequence)

@@ -1,0 +1,390 @@
+/**
+ * The only writer of a recording.
+ *
+ * `append` takes a frame into memory, `commit` makes everything taken durable in one transaction: events, the state of their
+ * kinds, object names, gaps, lives of pods, owners, and which frames of which sender they came in. So a frame is on disk entirely or not at all, and a
+ * repeated one is recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
+ *
+ * Under overload it does not slow anyone down and it drops nothing: `pendingBytes` grows until the owner commits. When a commit
+ * fails (disk full, input/output error) nothing is lost: everything stays pending and the next commit tries it again.
+ *
+ * Not for several threads, and not while another writer has the directory: `open` takes its lock.
+ */
+
+import { closeSync, fsyncSync, openSync } from "node:fs"
+import type { DatabaseSync } from "node:sqlite"
+import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
+import type { Gap, PodLife } from "../wire/observations.ts"
+import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
+import { BLOCK_BYTES } from "./blocks/block.ts"
+import { restoreOpenBlock } from "./blocks/block-rows.ts"
+import { BlockSource } from "./blocks/block-source.ts"
+import { checkFrame } from "./blocks/checked-frame.ts"
+import { OpenBlock } from "./blocks/open-block.ts"
+import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
+import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
+import { StateHistory } from "./checkpoints/state-history.ts"
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
+import { LogSync } from "./log-sync.ts"
+import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
+import { Metadata } from "./rows/metadata.ts"
+import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
+import { PendingRows } from "./rows/pending-rows.ts"
+import { type LivingPod, PodTable } from "./rows/pod-table.ts"
+import { type AnsweredOwner, UnrecordedOwners } from "./rows/unrecorded-owners.ts"
+import { lastSequenceOf, openForWriting } from "./schema.ts"
+import { SenderLedger } from "./sender-ledger.ts"
+import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing.ts"
+
+/** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
+export class ArchiveWriter {
+  readonly directory: string
+  readonly metadata: Metadata
+  readonly #database: DatabaseSync
+  readonly #lock: DirectoryLock
+  readonly #log: LogSync
+  readonly #now: () => number
+  readonly #isSynchronous: boolean
+  readonly #senders: SenderLedger
+  readonly #kinds: KindTable
+  readonly #rows: PendingRows
+  readonly #source: BlockSource
+  readonly #history: StateHistory
+  readonly #checkpoints: Checkpoints
+  readonly #pods: PodTable
+  readonly #ownerSets: OwnerSets
+  readonly #owners: UnrecordedOwners
+  readonly #open: OpenBlock
+  #nextSequence: number
+  #cut: number
+  #pendingBytes = 0
+  #isClosed = false
+
+  /**
+   * Takes the directory, creating it if need be, and goes on where the last writer ended.
+   *
+   * @throws ArchiveError: DirectoryInUseError, DirectoryNotWritableError, NetworkFileSystemError, NewerRecordingError,
+   * NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
+   */
+  static open(directory: string, options: ArchiveWriterOptions = {}): ArchiveWriter {
+    const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
+    let database: DatabaseSync | undefined
+    try {
+      const { fsync = "interval", maximumBytes, extending } = options
+      database = openForWriting(directory, { fsync, maximumBytes, extending })
+      syncDirectory(directory)
+      return new ArchiveWriter(directory, options, lock, database)
+    } catch (error) {
+      database?.close()
+      lock.release()
+      throw toArchiveError(directory, "open", error)
+    }
+  }
+
+  private constructor(directory: string, options: ArchiveWriterOptions, lock: DirectoryLock, database: DatabaseSync) {
+    this.directory = directory
+    this.#lock = lock
+    this.#log = new LogSync(directory)
+    this.#database = database
+    this.#now = options.now ?? (() => Date.now() * 1000)
+    this.#isSynchronous = options.fsync === "always"
+    this.metadata = new Metadata(database, directory)
+    this.#senders = new SenderLedger(database)
+    this.#kinds = new KindTable(database)
+    this.#rows = new PendingRows(database)
+    this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
+    this.#history = new StateHistory(database, this.#source, directory)
+    this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
+    const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
+    this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
+    this.#pods = new PodTable(database)
+    this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
+    this.#owners = new UnrecordedOwners(database)
+    this.#cut = lastSequenceOf(database)
+    this.#nextSequence = this.#cut + 1
+    restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+  }
+
+  /** Sequence number of the last durable event: everything up to it can be read and never changes. */
+  cut(): number {
+    return this.#cut
+  }
+
+  /**
+   * Whether a whole block waits for the commit. The moment to commit at a high rate: sooner, and its frames are compressed
+   * twice, once as a part and once in the block.
+   */
+  get hasSealedBlock(): boolean {
+    return this.#rows.sealedBlocks > 0
+  }
+
+  /** Bytes of frames taken since the last commit. */
+  get pendingBytes(): number {
+    return this.#pendingBytes
+  }
+
+  /**
+   * Takes a frame; its bytes are copied before this returns. `number` rises within an incarnation, incarnations come from
+   * {@link nextIncarnation}.
+   *
+   * @throws MalformedFrameError if the bytes are no frame, or name an object that was never introduced. Nothing of it is
+   * taken and nothing else is harmed.
+   */
+  append(sender: string, incarnation: number, number: number, frame: Uint8Array): AppendResult {
+    const admission = this.#senders.admit(sender, incarnation, number)
+    if (admission !== "new") return admission
+    const { split, events, before } = checkFrame(frame, this.#kinds, this.#pods)
+    // Nothing below this line may fail: the frame is taken.
+    const kind = this.#kinds.idOf(events.gvk)
+    const firstSequence = this.#nextSequence
+    this.#nextSequence += events.count
+    const floor = before?.lastEventTime ?? 0
+    const firstTime = events.firstTime()
+    const lastTime = Math.max(floor, events.lastTime())
+    if (events.count > 0) {
+      const timeFloor = firstTime < floor ? floor : 0
+      this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
+    }
+    for (let index = 0; index < events.newObjectCount; index++) {
+      const object = events.newObject(index)
+      const { number, uid, namespace, name } = object
+      const owners = this.#ownerSets.of(namespace, object.ownerReferences)
+      this.#owners.named(owners.unrecorded)
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id })
+    }
+    for (let index = 0; index < events.gapCount; index++) {
+      const gap = events.gap(index)
+      this.#placeGap(gap.gvk === undefined ? kind : this.#kinds.idOf(gap.gvk), gap)
+    }
+    let lastKnownTime = lastTime
+    for (let index = 0; index < events.podLifeCount; index++) {
+      const life = events.podLife(index)
+      this.#pods.add(this.#nextSequence++, life)
+      this.#owners.named(this.#ownersOfPod(life))
+      lastKnownTime = Math.max(lastKnownTime, life.time)
+    }
+    this.#kinds.advance(events, lastKnownTime, this.metadata.get("clusterUid") ?? "", this.#now())
+    this.#senders.accept(sender, incarnation, number)
+    this.#pendingBytes += frame.length
+    if (this.#open.isFull) this.#seal()
+    return "appended"
+  }
+
+  /** Records a gap that no frame tells of, such as a kind given up. It is durable with the next commit. */
+  recordGap(gvk: string, gap: Gap): void {
+    this.#placeGap(this.#kinds.idOf(gvk), gap)
+  }
+
+  /**
+   * Whether this very gap was recorded, durably or not yet: whoever did not hear the answer to {@link recordGap} asks again,
+   * and a gap must not stand there twice.
+   */
+  hasGap(gvk: string, gap: Gap): boolean {
+    const kind = this.#kinds.get(gvk)?.id
+    if (kind === undefined) return false
+    try {
+      return this.#rows.hasGap(kind, gap)
+    } catch (error) {
+      throw toArchiveError(this.directory, "looking for a gap", error)
+    }
+  }
+
+  /**
+   * Takes a frame of answers about owners, exactly once like any frame. What the recording itself says of an object
+   * is never replaced by an answer. `byteLength`: of the frame.
+   */
+  appendOwners(
+    sender: string,
+    incarnation: number,
+    number: number,
+    answers: ReadonlyArray<AnsweredOwner>,
+    byteLength: number,
+  ): AppendResult {
+    const admission = this.#senders.admit(sender, incarnation, number)
+    if (admission !== "new") return admission
+    for (const answer of answers) {
+      this.#owners.answered(answer, this.#ownerSets.unrecorded(answer.namespace, answer.ownerReferences))
+    }
+    this.#senders.accept(sender, incarnation, number)
+    this.#pendingBytes += byteLength
+    return "appended"
+  }
+
+  /** From here on, kinds all of whose objects are recorded. */
+  setRecordedKinds(kinds: ReadonlyArray<string>): void {
+    this.#ownerSets.setRecordedKinds(kinds)
+  }
+
+  /** Whether an owner that is named and not recorded waits for an answer, as of the last commit. */
+  get hasOpenOwners(): boolean {
+    return this.#owners.hasOpen
+  }
+
+  /**
+   * Makes everything taken durable. With nothing taken it writes nothing and still answers the senders of repeated frames.
+   *
+   * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending, try again.
+   */
+  commit(): CommitResult {
+    const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
+    const bytes = this.#pendingBytes
+    if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
+    const part = this.#open.hasPending ? this.#open.packPending() : undefined
+    let countCheckpoints: (() => void) | undefined
+    if (this.#pendingBytes > 0 || this.#rows.hasGaps || this.hasSealedBlock) {
+      this.#transaction("commit", () => {
+        this.#rows.save(part)
+        this.#pods.save()
+        this.#ownerSets.save()
+        this.#owners.save()
+        this.#kinds.save()
+        this.#senders.save()
+        countCheckpoints = this.#checkpoints.save(this.#rows.summaries, (id) => this.#kinds.byId(id))
+      })
+    }
+    countCheckpoints?.()
+    const blocks = this.#rows.sealedBlocks
+    this.#open.markDurable()
+    this.#kinds.markSaved()
+    this.#pods.markSaved()
+    this.#ownerSets.markSaved()
+    const namedOwners = this.#owners.takeNamed()
+    this.#rows.clear()
+    this.#pendingBytes = 0
+    this.#cut = this.#nextSequence - 1
+    return {
+      acknowledgements: this.#senders.takeAcknowledgements(),
+      events,
+      bytes,
+      blocks,
+      cut: this.#cut,
+      namedOwners,
+    }
+  }
+
+  /**
+   * Forces what is committed to the disk, off this thread. Each call covers every commit that returned before it. With
+   * `fsync: "always"` there is nothing to do.
+   *
+   * Rejects with ArchiveIoError or DiskFullError; the system may have dropped what it could not write, so a repetition that
+   * succeeds proves nothing about the commits before it.
+   */
+  async sync(): Promise<void> {
+    if (!this.#isSynchronous) await this.#log.sync()
+  }
+
+  /**
+   * State from which a watcher of this kind goes on, as committed.
+   *
+   * @throws UncommittedFramesError while frames of the kind wait for a commit.
+   */
+  kindState(gvk: string): KindState {
+    this.#refuseUncommitted(gvk)
+    const kind = this.#kinds.get(gvk)
+    if (kind === undefined) return unknownKind(gvk)
+    const { id: _, ...state } = kind
+    return state
+  }
+
+  /**
+   * Objects of a kind that are alive as of now, in batches ordered by number; later commits do not show in it.
+   *
+   * @throws UncommittedFramesError while frames of the kind wait for a commit.
+   */
+  liveObjects(gvk: string): Iterable<ReadonlyArray<LiveObject>> {
+    this.#refuseUncommitted(gvk)
+    const kind = this.#kinds.get(gvk)
+    if (kind === undefined) return []
+    return liveObjectsOf(this.#database, this.directory, this.#history, kind, this.#cut)
+  }
+
+  /** Number for the next pod that was never seen to run. */
+  get nextPodNumber(): number {
+    return this.#pods.nextNumber
+  }
+
+  /**
+   * Pods that were seen to run and still exist, in batches ordered by number: what the next pod watcher goes on from.
+   *
+   * @throws UncommittedFramesError while records of lives wait for a commit.
+   */
+  livingPods(): Iterable<ReadonlyArray<LivingPod>> {
+    if (this.#pods.pending > 0) throw new UncommittedFramesError({ gvk: podLivesKind })
+    return this.#pods.living()
+  }
+
+  /**
+   * A new incarnation for a sender that starts: higher than any before, also across restarts of the process. From now on
+   * frames of earlier incarnations are fenced. Commit and read the kind's state after this, not before.
+   */
+  nextIncarnation(sender: string): number {
+    try {
+      return this.#senders.nextIncarnation(sender)
+    } catch (error) {
+      throw toArchiveError(this.directory, "noting a sender's start", error)
+    }
+  }
+
+  /** Number of the sender's last durable frame within this incarnation, 0 if there is none: where it has to go on from. */
+  lastFrame(sender: string, incarnation: number): number {
+    return this.#senders.lastFrame(sender, incarnation)
+  }
+
+  /** Commits, seals what was gathered, and frees the directory; it does so also if that commit fails. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    try {
+      if (!this.#open.isEmpty) this.#seal()
+      this.commit()
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    } catch (error) {
+      throw toArchiveError(this.directory, "close", error)
+    } finally {
+      this.#log.close()
+      this.#database.close()
+      this.#lock.release()
+    }
+  }
+
+  #seal(): void {
+    this.#rows.seal(this.#open.packWhole(), this.#open.hasDurable)
+    this.#open.clear()
+  }
+
+  /** Pods of a recorded kind may be named twice, in their event and in their life; the second time changes nothing. */
+  #ownersOfPod({ identity, ownerReferences }: PodLife): ReadonlyArray<NamedOwner> {
+    return identity === undefined ? [] : this.#ownerSets.of(identity.namespace, ownerReferences).unrecorded
+  }
+
+  #placeGap(kind: number, gap: Gap): void {
+    this.#rows.gap({ sequence: this.#nextSequence++, kind, gap })
+  }
+
+  #refuseUncommitted(gvk: string): void {
+    if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
+  }
+
+  #transaction(operation: string, write: () => void): void {
+    const database = this.#database
+    try {
+      database.exec("BEGIN IMMEDIATE")
+      write()
+      database.exec("COMMIT")
+    } catch (error) {
+      // SQLite rolls back by itself after some errors (a full disk among them), not after all.
+      if (database.isTransaction) database.exec("ROLLBACK")
+      throw toArchiveError(this.directory, operation, error)
+    }
+  }
+}
+
+/** The database's files must not vanish with their directory entry in a power loss. */
+const syncDirectory = (directory: string): void => {
+  const descriptor = openSync(directory, "r")
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * Reads blocks, for the writer's own look-backs and for every reader.
+ *
+ * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log
+ * open between two events (docs/reference/architecture.md#archive). Blocks never change; only the parts of the block being gathered are
+ * replaced by the sealed block that holds the same events under the same sequence numbers. So everything here is
+ * asked for by sequence number and a part may come back as the larger block it went into.
+ *
+ * Memory: tables of contents and payloads stay in two small caches, bounded by count and by bytes.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
+import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
+import { unpackColumn } from "./block-rows.ts"
+
+/** Which kind to read: the archive's number for it and its name. */
+export interface KindKey {
+  readonly id: number
+  readonly gvk: string
+}
+
+/** A table of contents in its place. */
+export interface BlockTable {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly frames: ReadonlyArray<BlockFrame>
+}
+
+/** A table with the objects it speaks of. */
+export interface BlockData extends BlockTable {
+  readonly payload: Buffer
+}
+
+/** An event found by its sequence number. */
+export interface EventPlace {
+  readonly frame: BlockFrame
+  readonly index: number
+  /** The object's bytes: a view into a cached block, valid until other blocks have pushed it out. */
+  readonly object: Uint8Array
+}
+
+/** Tables of contents kept: kinds that are merged stand in neighbouring blocks, each some 10 KB and 30 decoded frames. */
+const CACHED_TABLES = 16
+
+/** Keys of blocks fetched at once. */
+const PAGE_ROWS = 64
+
+export interface BlockSourceOptions {
+  /** Payload bytes kept, at least one block whatever its size. Default 8 MiB: as many blocks as the kinds' clocks may lie apart. */
+  readonly cachedBytes?: number
+}
+
+/** Reads the blocks of one database connection. */
+export class BlockSource {
+  readonly #directory: string
+  readonly #blocksOfKind: StatementSync
+  readonly #table: StatementSync
+  readonly #data: StatementSync
+  readonly #cachedBytes: number
+  /** Least recently used first, as a Map iterates. */
+  readonly #tables = new Map<number, BlockTable>()
+  readonly #blocks = new Map<number, BlockData>()
+  #blockBytes = 0
+  #latest: BlockData | undefined
+
+  constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
+    this.#directory = directory
+    this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
+    this.#blocksOfKind = database.prepare(`
+      SELECT last_sequence FROM block_kind
+      WHERE kind = ? AND last_sequence > ? AND max_time >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    this.#table = database.prepare(`
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+    this.#data = database.prepare(`
+      SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+  }
+
+  /**
+   * Frames of one kind in sequence order: those that reach beyond `afterSequence`, from the first block that holds an
+   * event of the kind at or after `fromTime` (µs). It goes on as long as the writer does: stop at your cut.
+   */
+  *framesOf(kind: KindKey, afterSequence: number, fromTime = 0): Generator<BlockFrame, void, void> {
+    let position = afterSequence
+    for (;;) {
+      const rows = this.#reading(() => this.#blocksOfKind.all(kind.id, position, fromTime))
+      if (rows.length === 0) return
+      for (const row of rows) {
+        const key = row.last_sequence as number
+        if (key <= position) continue
+        const table = this.tableAt(key)
+        for (const frame of table.frames) {
+          if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame
+        }
+        position = table.lastSequence
+      }
+    }
+  }
+
+  /** Table of the block that holds an event. @throws CorruptArchiveError if no block does. */
+  tableAt(sequence: number): BlockTable {
+    const cached = this.#tables.get(sequence)
+    if (cached !== undefined) return cached
+    const row = this.#reading(() => this.#table.get(sequence))
+    if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+    const table = this.#reading(() => tableOf(row))
+    // The last part of a block has the key that the sealed block will have, and holds less: it must not be kept.
+    if (row.sealed !== 1) return table
+    if (this.#tables.size >= CACHED_TABLES) this.#tables.delete(this.#tables.keys().next().value ?? 0)
+    this.#tables.set(table.lastSequence, table)
+    return table
+  }
+
+  /** An event with its object. @throws CorruptArchiveError if no block holds it. */
+  eventAt(sequence: number): EventPlace {
+    const block = this.#blockAt(sequence)
+    const frame = frameAt(block.frames, sequence)
+    if (frame === undefined) throw this.#missing(sequence)
+    const index = sequence - frame.firstSequence
+    const start = frame.payloadStart + frame.events.offset(index)
+    return { frame, index, object: block.payload.subarray(start, start + frame.events.length(index)) }
+  }
+
+  #blockAt(sequence: number): BlockData {
+    const latest = this.#latest
+    if (latest !== undefined && latest.firstSequence <= sequence && sequence <= latest.lastSequence) return latest
+    const block = this.#cachedBlockAt(sequence) ?? this.#loadBlockAt(sequence)
+    this.#latest = block
+    return block
+  }
+
+  #cachedBlockAt(sequence: number): BlockData | undefined {
+    for (const [key, block] of this.#blocks) {
+      if (block.firstSequence > sequence || sequence > block.lastSequence) continue
+      this.#blocks.delete(key)
+      this.#blocks.set(key, block)
+      return block
+    }
+    return undefined
+  }
+
+  #loadBlockAt(sequence: number): BlockData {
+    const block = this.#reading(() => {
+      const row = this.#data.get(sequence)
+      if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+      return { ...tableOf(row), payload: unpackColumn(row, "data") }
+    })
+    // A block may have been cached as the part it was before it was sealed.
+    this.#forget(block.lastSequence)
+    for (const [key, oldest] of this.#blocks) {
+      if (this.#blockBytes + block.payload.length <= this.#cachedBytes) break
+      if (oldest !== this.#latest) this.#forget(key)
+    }
+    this.#blocks.set(block.lastSequence, block)
+    this.#blockBytes += block.payload.length
+    return block
+  }
+
+  #forget(key: number): void {
+    const block = this.#blocks.get(key)
+    if (block === undefined) return
+    this.#blockBytes -= block.payload.length
+    this.#blocks.delete(key)
+    release(block.payload)
+  }
+
+  #missing(sequence: number): CorruptArchiveError {
+    return new CorruptArchiveError({ directory: this.#directory, reason: `no block holds event ${sequence}` })
+  }
+
+  #reading<Answer>(read: () => Answer): Answer {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+}
+
+/** Bytes from which Node gives a Buffer memory of its own, generously. */
+const ownBytes = 128 * 1024
+
+/**
+ * Gives the memory back at once: left to V8, 60 MB of blocks gather before it looks at what is outside its heap. Nobody holds a view of it
+ * any more, because objects are valid only until other blocks are read.
+ */
+const release = ({ buffer, byteLength }: Uint8Array): void => {
+  // A small one is part of a pool that others use; memory of its own exceeds what was asked for by what unpacking needs.
+  const isOwn = buffer.byteLength >= ownBytes && buffer.byteLength <= byteLength + unpackMargin
+  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
+const tableOf = (row: Record<string, unknown>): BlockTable => ({
+  firstSequence: row.first_sequence as number,
+  lastSequence: row.last_sequence as number,
+  frames: readTable(unpackColumn(row, "toc")),
+})
+
+const frameAt = (frames: ReadonlyArray<BlockFrame>, sequence: number): BlockFrame | undefined => {
+  let low = 0
+  let high = frames.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((frames[middle] as BlockFrame).firstSequence <= sequence) low = middle
+    else high = middle - 1
+  }
+  const frame = frames[low]
+  return frame !== undefined && frame.firstSequence <= sequence && sequence <= frame.lastSequence ? frame : undefined
+}

@@ -1,0 +1,123 @@
+/**
+ * Events of several kinds in the order of (time, sequence), read from their blocks as they are asked for.
+ *
+ * Within a kind times never decrease, so each kind is one sorted stream, and a merge of those needs one open frame per kind. Only
+ * tables of contents are read ahead: a quiet kind's next event may lie a thousand blocks away, its bytes are fetched when its turn
+ * comes. The kinds' clocks are one clock, so their turns come in neighbouring blocks and each block is decompressed once.
+ *
+ * Memory: one table of contents per kind, and the caches of {@link BlockSource} and {@link ObjectNames}.
+ */
+
+import type { Action, ObjectEvent } from "../../trace/event.ts"
+import { ACTION_NAMES } from "../../wire/observation-wire.ts"
+import type { ObjectNames } from "../rows/object-rows.ts"
+import type { BlockFrame } from "./block.ts"
+import type { BlockSource, KindKey } from "./block-source.ts"
+
+/** Which events to read; times are µs since the Unix epoch. */
+export interface EventRange {
+  /** Last sequence number that counts. */
+  readonly cut: number
+  /** Inclusive. */
+  readonly fromTime: number
+  /** Exclusive. */
+  readonly untilTime: number
+}
+
+/** Reads the events of `kinds` in order. Each event's `object` is valid until the next one is taken. */
+export function* mergeEvents(
+  source: BlockSource,
+  names: ObjectNames,
+  kinds: ReadonlyArray<KindKey>,
+  range: EventRange,
+): Generator<ObjectEvent, void, void> {
+  const cursors = kinds.map((kind) => new KindCursor(source, kind, range)).filter((cursor) => cursor.advance())
+  while (cursors.length > 0) {
+    const [first, second] = frontRunners(cursors)
+    // As long as no other kind's turn comes, the choice stands.
+    while (second === undefined || first.isBefore(second)) {
+      yield first.read(source, names)
+      if (!first.advance()) {
+        cursors.splice(cursors.indexOf(first), 1)
+        break
+      }
+    }
+  }
+}
+
+/** The two cursors whose events come first. Kinds are tens, and runs of one kind are long: a heap would bring nothing. */
+const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCursor | undefined] => {
+  let first = cursors[0] as KindCursor
+  let second: KindCursor | undefined
+  for (let index = 1; index < cursors.length; index++) {
+    const cursor = cursors[index] as KindCursor
+    if (cursor.isBefore(first)) {
+      second = first
+      first = cursor
+    } else if (second === undefined || cursor.isBefore(second)) second = cursor
+  }
+  return [first, second]
+}
+
+/** Stands on one event of one kind. */
+class KindCursor {
+  readonly #kind: KindKey
+  readonly #range: EventRange
+  readonly #frames: Generator<BlockFrame, void, void>
+  #frame: BlockFrame | undefined
+  #index = -1
+  #time = 0
+  #sequence = 0
+
+  constructor(source: BlockSource, kind: KindKey, range: EventRange) {
+    this.#kind = kind
+    this.#range = range
+    this.#frames = source.framesOf(kind, 0, range.fromTime)
+  }
+
+  /** Goes to the next event of the range; `false` if there is none. */
+  advance(): boolean {
+    for (;;) {
+      this.#index++
+      let frame = this.#frame
+      if (frame === undefined || this.#index >= frame.events.count) {
+        const next = this.#frames.next()
+        if (next.done === true) return false
+        frame = next.value
+        this.#frame = frame
+        this.#index = 0
+      }
+      this.#time = frame.time(this.#index)
+      this.#sequence = frame.firstSequence + this.#index
+      if (this.#sequence > this.#range.cut || this.#time >= this.#range.untilTime) return false
+      if (this.#time >= this.#range.fromTime) return true
+    }
+  }
+
+  isBefore(other: KindCursor): boolean {
+    return this.#time < other.#time || (this.#time === other.#time && this.#sequence < other.#sequence)
+  }
+
+  read(source: BlockSource, names: ObjectNames): ObjectEvent {
+    return readEvent(source, names, this.#kind, this.#sequence)
+  }
+}
+
+/** One event with its object and its object's name. @throws CorruptArchiveError */
+export const readEvent = (source: BlockSource, names: ObjectNames, kind: KindKey, sequence: number): ObjectEvent => {
+  const { frame, index, object } = source.eventAt(sequence)
+  const { uid, namespace, name } = names.nameOf(kind.id, frame.events.objectNumber(index))
+  return {
+    type: "object",
+    sequence,
+    time: frame.time(index),
+    gvk: kind.gvk,
+    // Frames are checked when they arrive: the code is one of three.
+    action: ACTION_NAMES[frame.events.action(index)] as Action,
+    uid,
+    namespace,
+    name,
+    resourceVersion: frame.events.resourceVersionText(index),
+    object,
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * When and how states of objects are written down, so that starting a watcher or a snapshot need not read the whole past.
+ *
+ * Once 64 blocks hold a kind since its last checkpoint, the last event of each object changed in them becomes a row. When the
+ * changes since the last full row add up to as many objects as it holds, or 32 rows have gathered, everything alive is written instead: each
+ * state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows and 64 tables of
+ * contents. No memory is held per object: the rows are folded from what is on disk.
+ *
+ * Why not one (object, block) row per object in a sealed block: docs/decisions/0003.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type BlockSummary, pack } from "../blocks/block.ts"
+import type { KindKey } from "../blocks/block-source.ts"
+import { encodeStates, mergeStates } from "./object-states.ts"
+import { mergeAll, type StateHistory } from "./state-history.ts"
+
+/** Blocks holding a kind between two of its checkpoints: as many tables of contents a start has to read at most. */
+export const BLOCKS_PER_CHECKPOINT = 64
+
+/** Rows of changes upon one full row: reading a row costs more than a few states more. */
+const CHANGES_PER_FULL = 32
+
+interface Progress {
+  readonly throughSequence: number
+  readonly blocks: number
+  readonly fullObjects: number
+  readonly changedObjects: number
+  readonly changeRows: number
+}
+
+const NO_PROGRESS: Progress = { throughSequence: 0, blocks: 0, fullObjects: 0, changedObjects: 0, changeRows: 0 }
+
+/** Follows every kind's distance from its last checkpoint. */
+export class Checkpoints {
+  readonly #history: StateHistory
+  readonly #blocksPerCheckpoint: number
+  readonly #insert: StatementSync
+  #progress = new Map<number, Progress>()
+
+  /** `blocksPerCheckpoint`: {@link BLOCKS_PER_CHECKPOINT} but for tests. */
+  constructor(database: DatabaseSync, history: StateHistory, blocksPerCheckpoint: number) {
+    this.#history = history
+    this.#blocksPerCheckpoint = blocksPerCheckpoint
+    this.#insert = database.prepare(`
+      INSERT INTO checkpoint (kind, through_sequence, last_time, is_full, objects, states_size, states_checksum,
+        states) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+    const since = database.prepare("SELECT count(*) AS blocks FROM block_kind WHERE kind = ? AND last_sequence > ?")
+    for (const kind of database.prepare("SELECT id FROM kind").all()) {
+      const id = Number(kind.id)
+      const progress = readProgress(database, id)
+      const blocks = Number(since.get(id, progress.throughSequence)?.blocks)
+      this.#progress.set(id, { ...progress, blocks })
+    }
+  }
+
+  /**
+   * Writes the checkpoints that these blocks, just inserted, make due; inside the commit's transaction. Answers what to
+   * call once it is committed: until then nothing counts.
+   */
+  save(sealed: ReadonlyArray<BlockSummary>, kindOf: (id: number) => KindKey): () => void {
+    const progress = new Map(this.#progress)
+    for (const block of sealed) {
+      for (const [id, range] of block.kinds) {
+        const before = progress.get(id) ?? NO_PROGRESS
+        const counted = { ...before, blocks: before.blocks + 1 }
+        const isDue = counted.blocks >= this.#blocksPerCheckpoint
+        progress.set(id, isDue ? this.#write(kindOf(id), counted, block.lastSequence, range.maxTime) : counted)
+      }
+    }
+    return () => {
+      this.#progress = progress
+    }
+  }
+
+  #write(kind: KindKey, progress: Progress, throughSequence: number, lastTime: number): Progress {
+    const limit = { throughSequence }
+    const changes = this.#history.changesSince(kind, progress.throughSequence, limit)
+    const changedObjects = progress.changedObjects + changes.count
+    const isFull =
+      progress.throughSequence === 0 ||
+      changedObjects >= progress.fullObjects ||
+      progress.changeRows >= CHANGES_PER_FULL
+    const states = isFull
+      ? mergeStates(mergeAll(this.#history.chainBefore(kind, limit).steps), changes, false)
+      : changes
+    const { bytes, size, checksum } = pack(encodeStates(states))
+    const full = isFull ? 1 : 0
+    this.#insert.run(kind.id, throughSequence, lastTime, full, states.count, size, checksum, bytes)
+    return isFull
+      ? { throughSequence, blocks: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
+      : { ...progress, throughSequence, blocks: 0, changedObjects, changeRows: progress.changeRows + 1 }
+  }
+}
+
+const readProgress = (database: DatabaseSync, kind: number): Progress => {
+  const full = database
+    .prepare(
+      "SELECT through_sequence, objects FROM checkpoint WHERE kind = ? AND is_full = 1 ORDER BY through_sequence DESC LIMIT 1",
+    )
+    .get(kind)
+  if (full === undefined) return NO_PROGRESS
+  const changes = database
+    .prepare(`
+      SELECT max(through_sequence) AS through, count(*) AS change_rows, sum(objects) AS objects FROM checkpoint
+      WHERE kind = ? AND through_sequence > ?`)
+    .get(kind, Number(full.through_sequence))
+  return {
+    throughSequence: Number(changes?.through ?? full.through_sequence),
+    blocks: 0,
+    fullObjects: Number(full.objects),
+    changedObjects: Number(changes?.objects ?? 0),
+    changeRows: Number(changes?.change_rows ?? 0),
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The last state an object was seen in before an event: what a filter looks at when an object vanished without bytes.
+ *
+ * Vanished objects come in bursts, all those a list no longer held. So the first question about a stretch of history orders
+ * the events of its tables of contents by object, and the following ones are answered by binary search. Memory: 16 bytes for each event of
+ * the kind since its last checkpoint plus the checkpoint's columns, for one stretch at a time.
+ */
+
+import { VANISHED } from "../../wire/observation-wire.ts"
+import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { CheckpointChain, StateHistory } from "./state-history.ts"
+
+/**
+ * More than a stretch can hold: between two checkpoints lie 64 blocks of at most 18,000 events. Object number and
+ * position share the 53 bits of a number.
+ */
+const STRETCH_EVENTS = 1 << 21
+
+/** Events read beyond the one asked for: as many as a relist of one kind is likely to let vanish. */
+const MARGIN_EVENTS = 4096
+
+interface Stretch {
+  readonly kind: number
+  readonly chain: CheckpointChain
+  /** Events of the stretch that left bytes, in sequence order. */
+  readonly sequences: Float64Array
+  /** object number · 2^21 + position in `sequences`, ascending. */
+  readonly keys: Float64Array
+  /** Last sequence number the stretch covers. */
+  readonly throughSequence: number
+}
+
+/** Finds last states through one database connection. */
+export class LastStates {
+  readonly #source: BlockSource
+  readonly #history: StateHistory
+  #stretch: Stretch | undefined
+
+  constructor(source: BlockSource, history: StateHistory) {
+    this.#source = source
+    this.#history = history
+  }
+
+  /** Sequence number of the object's last event before `sequence` that carries its bytes; `undefined` if there is none. */
+  sequenceBefore(kind: KindKey, number: number, sequence: number): number | undefined {
+    const stretch = this.#stretchBefore(kind, sequence)
+    const position = lowerBound(stretch.sequences, sequence)
+    const at = lowerBound(stretch.keys, number * STRETCH_EVENTS + position) - 1
+    const key = at < 0 ? -1 : (stretch.keys[at] as number)
+    if (Math.floor(key / STRETCH_EVENTS) === number) return stretch.sequences[key % STRETCH_EVENTS]
+    for (const states of stretch.chain.steps.toReversed()) {
+      const index = states.indexOf(number)
+      if (index >= 0) return states.sequences[index]
+    }
+    return undefined
+  }
+
+  #stretchBefore(kind: KindKey, sequence: number): Stretch {
+    const known = this.#stretch
+    const isKnown =
+      known !== undefined &&
+      known.kind === kind.id &&
+      known.chain.throughSequence < sequence &&
+      sequence <= known.throughSequence
+    if (isKnown) return known
+    const chain = this.#history.chainBefore(kind, { throughSequence: sequence - 1 })
+    const stretch = this.#readStretch(kind, chain, sequence)
+    this.#stretch = stretch
+    return stretch
+  }
+
+  #readStretch(kind: KindKey, chain: CheckpointChain, sequence: number): Stretch {
+    const sequences: Array<number> = []
+    const keys: Array<number> = []
+    let throughSequence = sequence
+    for (const frame of this.#source.framesOf(kind, chain.throughSequence)) {
+      if (frame.firstSequence > sequence + MARGIN_EVENTS) break
+      for (let index = 0; index < frame.events.count; index++) {
+        if (frame.events.action(index) === VANISHED) continue
+        keys.push(frame.events.objectNumber(index) * STRETCH_EVENTS + sequences.length)
+        sequences.push(frame.firstSequence + index)
+      }
+      throughSequence = Math.max(throughSequence, frame.lastSequence)
+    }
+    return {
+      kind: kind.id,
+      chain,
+      sequences: Float64Array.from(sequences),
+      keys: Float64Array.from(keys).sort(),
+      throughSequence,
+    }
+  }
+}
+
+/** Index of the first element that is not below `value`; the array ascends. */
+const lowerBound = (values: Float64Array, value: number): number => {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((values[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}

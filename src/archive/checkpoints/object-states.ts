@@ -1,0 +1,263 @@
+/**
+ * The last event of each object of one kind, as columns ordered by object number: what a checkpoint holds.
+ *
+ * Built from events, merged with older states, found by binary search; no JavaScript object per Kubernetes object (33 bytes
+ * each). Two sets merge in one pass, so 100,000 objects take some 5 ms.
+ */
+
+import protobuf from "protobufjs/minimal.js"
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
+import type { BlockFrame } from "../blocks/block.ts"
+
+const TWO_POW_32 = 0x1_0000_0000
+
+/** States of objects, ordered by number. Indexes run from 0 to `count`−1. */
+export class ObjectStates {
+  count = 0
+  numbers: Uint32Array
+  /** Sequence number of the object's last event. */
+  sequences: Float64Array
+  versionsLow: Uint32Array
+  versionsHigh: Uint32Array
+  fingerprintsLow: Uint32Array
+  fingerprintsHigh: Uint32Array
+  /** 1 if the last event was a deletion, seen or implied. */
+  dead: Uint8Array
+  /** One per object if the server's versions are not integers, else `undefined`. */
+  opaqueVersions: Array<string> | undefined
+
+  constructor(capacity: number) {
+    this.numbers = new Uint32Array(capacity)
+    this.sequences = new Float64Array(capacity)
+    this.versionsLow = new Uint32Array(capacity)
+    this.versionsHigh = new Uint32Array(capacity)
+    this.fingerprintsLow = new Uint32Array(capacity)
+    this.fingerprintsHigh = new Uint32Array(capacity)
+    this.dead = new Uint8Array(capacity)
+  }
+
+  /** Integer version of the last event, or its text if versions are opaque. */
+  version(index: number): ResourceVersion | string {
+    const opaque = this.opaqueVersions?.[index]
+    if (opaque !== undefined && opaque !== "") return opaque
+    return joinVersion(this.versionsLow[index] as number, this.versionsHigh[index] as number)
+  }
+
+  /** Index of an object, or −1. */
+  indexOf(number: number): number {
+    let low = 0
+    let high = this.count - 1
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const found = this.numbers[middle] as number
+      if (found === number) return middle
+      if (found < number) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
+  }
+
+  /** Appends the state at `index` of another set; numbers must rise. The capacity is the caller's business. */
+  push(from: ObjectStates, index: number): void {
+    const at = this.count++
+    this.numbers[at] = from.numbers[index] as number
+    this.sequences[at] = from.sequences[index] as number
+    this.versionsLow[at] = from.versionsLow[index] as number
+    this.versionsHigh[at] = from.versionsHigh[index] as number
+    this.fingerprintsLow[at] = from.fingerprintsLow[index] as number
+    this.fingerprintsHigh[at] = from.fingerprintsHigh[index] as number
+    this.dead[at] = from.dead[index] as number
+    const opaque = from.opaqueVersions?.[index]
+    if (opaque !== undefined) {
+      this.opaqueVersions ??= new Array<string>(at).fill("")
+      this.opaqueVersions[at] = opaque
+    } else this.opaqueVersions?.push("")
+  }
+
+  /** Appends the state an event leaves its object in, in any order of numbers. */
+  pushEvent(frame: BlockFrame, index: number): void {
+    const events = frame.events
+    const at = this.count++
+    this.numbers[at] = events.objectNumber(index)
+    this.sequences[at] = frame.firstSequence + index
+    this.versionsLow[at] = events.versionLow(index)
+    this.versionsHigh[at] = events.versionHigh(index)
+    this.fingerprintsLow[at] = events.fingerprintLow(index)
+    this.fingerprintsHigh[at] = events.fingerprintHigh(index)
+    this.dead[at] = events.action(index) === APPLIED ? 0 : 1
+    if (events.hasOpaqueVersions) {
+      this.opaqueVersions ??= new Array<string>(at).fill("")
+      this.opaqueVersions[at] = events.resourceVersionText(index)
+    } else this.opaqueVersions?.push("")
+  }
+}
+
+/** No object at all. */
+export const NO_STATES: ObjectStates = new ObjectStates(0)
+
+/**
+ * The states after both sets, where `newer` follows `older`. `keepDead` keeps deleted objects: needed as long as the
+ * result will itself be laid over older states.
+ */
+export const mergeStates = (older: ObjectStates, newer: ObjectStates, keepDead: boolean): ObjectStates => {
+  const merged = new ObjectStates(older.count + newer.count)
+  let left = 0
+  let right = 0
+  while (left < older.count || right < newer.count) {
+    const leftNumber = left < older.count ? (older.numbers[left] as number) : TWO_POW_32
+    const rightNumber = right < newer.count ? (newer.numbers[right] as number) : TWO_POW_32
+    const takesNewer = rightNumber <= leftNumber
+    if (leftNumber === rightNumber) left++
+    const from = takesNewer ? newer : older
+    const index = takesNewer ? right++ : left++
+    if (keepDead || from.dead[index] === 0) merged.push(from, index)
+  }
+  return merged
+}
+
+/**
+ * Events one collection can order: position and object number share the 53 bits of a number, 32 for the object. Callers
+ * merge and start anew when it is full; 2^18 events are 9 MB.
+ */
+const COLLECTED_EVENTS = 1 << 18
+
+/** Gathers events of one kind in sequence order and answers the last of each object. */
+export class StateCollector {
+  #events = new ObjectStates(1024)
+
+  get isFull(): boolean {
+    return this.#events.count >= COLLECTED_EVENTS
+  }
+
+  get count(): number {
+    return this.#events.count
+  }
+
+  add(frame: BlockFrame, index: number): void {
+    if (this.#events.count === this.#events.numbers.length) this.#grow()
+    this.#events.pushEvent(frame, index)
+  }
+
+  /** The last event of each object, deletions included. */
+  finish(): ObjectStates {
+    const events = this.#events
+    const keys = new Float64Array(events.count)
+    for (let at = 0; at < events.count; at++) keys[at] = (events.numbers[at] as number) * COLLECTED_EVENTS + at
+    keys.sort()
+    const states = new ObjectStates(events.count)
+    for (let at = 0; at < keys.length; at++) {
+      const position = (keys[at] as number) % COLLECTED_EVENTS
+      const next = at + 1 < keys.length ? (keys[at + 1] as number) % COLLECTED_EVENTS : -1
+      const isLast = next < 0 || events.numbers[next] !== events.numbers[position]
+      if (isLast) states.push(events, position)
+    }
+    return states
+  }
+
+  #grow(): void {
+    const larger = new ObjectStates(Math.min(COLLECTED_EVENTS, this.#events.numbers.length * 2))
+    for (let at = 0; at < this.#events.count; at++) larger.push(this.#events, at)
+    this.#events = larger
+  }
+}
+
+const COUNT_TAG = (1 << 3) | 0
+const columnTag = (field: number): number => (field << 3) | 2
+const FIRST_COLUMN_FIELD = 2
+const DEAD_FIELD = 9
+const OPAQUE_FIELD = 10
+
+/** Writes the message `ObjectStates` of proto/archive.proto. */
+export const encodeStates = (states: ObjectStates): Uint8Array => {
+  const { count } = states
+  const writer = protobuf.Writer.create()
+  if (count === 0) return writer.finish()
+  const deltas = new Uint32Array(count)
+  const sequencesLow = new Uint32Array(count)
+  const sequencesHigh = new Uint32Array(count)
+  for (let index = 0, before = 0; index < count; index++) {
+    const number = states.numbers[index] as number
+    const sequence = states.sequences[index] as number
+    deltas[index] = number - before
+    before = number
+    sequencesLow[index] = sequence
+    sequencesHigh[index] = sequence / TWO_POW_32
+  }
+  writer.uint32(COUNT_TAG).uint32(count)
+  const columns = [
+    deltas,
+    sequencesLow,
+    sequencesHigh,
+    states.versionsLow,
+    states.versionsHigh,
+    states.fingerprintsLow,
+    states.fingerprintsHigh,
+  ]
+  columns.forEach((column, index) => {
+    writer.uint32(columnTag(FIRST_COLUMN_FIELD + index)).bytes(littleEndian(column, count))
+  })
+  const dead = states.dead.subarray(0, count)
+  if (dead.includes(1)) writer.uint32(columnTag(DEAD_FIELD)).bytes(dead)
+  for (const version of states.opaqueVersions ?? []) writer.uint32(columnTag(OPAQUE_FIELD)).string(version)
+  return writer.finish(true)
+}
+
+const littleEndian = (column: Uint32Array, count: number): Uint8Array => {
+  const bytes = new Uint8Array(count * 4)
+  const view = new DataView(bytes.buffer)
+  for (let index = 0; index < count; index++) view.setUint32(index * 4, column[index] as number, true)
+  return bytes
+}
+
+/** The inverse of {@link encodeStates}. @throws MalformedFrameError */
+export const decodeStates = (bytes: Uint8Array): ObjectStates => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const reader = protobuf.Reader.create(buffer)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const starts: Array<number> = []
+  const opaque: Array<string> = []
+  let count = 0
+  try {
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32()
+      const field = tag >>> 3
+      if (tag === COUNT_TAG) count = reader.uint32()
+      else if (tag === columnTag(OPAQUE_FIELD)) opaque.push(reader.string())
+      else if (field >= FIRST_COLUMN_FIELD && field <= DEAD_FIELD && (tag & 7) === 2) {
+        const length = reader.uint32()
+        const width = field === DEAD_FIELD ? 1 : 4
+        if (length !== count * width) throw new RangeError(`field ${field} has ${length} bytes for ${count} objects`)
+        starts[field] = reader.pos
+        reader.skip(length)
+      } else reader.skipType(tag & 7)
+    }
+    if (opaque.length !== 0 && opaque.length !== count)
+      throw new RangeError(`${opaque.length} versions, ${count} objects`)
+    const states = new ObjectStates(count)
+    const column = (field: number, index: number): number => {
+      const start = starts[field]
+      if (start === undefined) throw new RangeError(`field ${field} is missing`)
+      return view.getUint32(start + index * 4, true)
+    }
+    for (let index = 0, number = 0; index < count; index++) {
+      number += column(2, index)
+      states.numbers[index] = number
+      states.sequences[index] = column(3, index) + column(4, index) * TWO_POW_32
+      states.versionsLow[index] = column(5, index)
+      states.versionsHigh[index] = column(6, index)
+      states.fingerprintsLow[index] = column(7, index)
+      states.fingerprintsHigh[index] = column(8, index)
+    }
+    const deadStart = starts[DEAD_FIELD]
+    if (deadStart !== undefined) states.dead.set(bytes.subarray(deadStart, deadStart + count))
+    if (opaque.length > 0) states.opaqueVersions = opaque
+    states.count = count
+    return states
+  } catch (error) {
+    throw new MalformedFrameError({
+      reason: `checkpoint: ${error instanceof Error ? error.message : String(error)}`,
+      byteLength: bytes.length,
+    })
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The states of one kind's objects at any moment: the nearest checkpoint before it, laid over by what the blocks since tell.
+ *
+ * A chain of checkpoints starts with a full one (all objects alive) followed by changes. Checkpoints are found by sequence
+ * and time at once: a kind's times never decrease, so the events before a moment are a prefix of its history.
+ *
+ * Memory: one set of columns per step of the chain, 33 bytes an object, all of it given up when the answer is dropped.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { toArchiveError } from "../archive-errors.ts"
+import { unpackColumn } from "../blocks/block-rows.ts"
+import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
+
+/** Which part of a kind's history counts. */
+export interface HistoryLimit {
+  /** Last event that counts. */
+  readonly throughSequence: number
+  /** µs since the Unix epoch: events at or after this moment do not count. Default: all count. */
+  readonly beforeTime?: number
+}
+
+/** Checkpoints up to a limit, the full one first. */
+export interface CheckpointChain {
+  /** Last event the chain tells of, 0 if there is no checkpoint. */
+  readonly throughSequence: number
+  readonly steps: ReadonlyArray<ObjectStates>
+}
+
+/** Later than every event: 2^53−1 µs are the year 2255. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Reads states through one database connection. */
+export class StateHistory {
+  readonly #directory: string
+  readonly #source: BlockSource
+  readonly #lastFull: StatementSync
+  readonly #chain: StatementSync
+
+  constructor(database: DatabaseSync, source: BlockSource, directory: string) {
+    this.#directory = directory
+    this.#source = source
+    this.#lastFull = database.prepare(`
+      SELECT through_sequence FROM checkpoint
+      WHERE kind = ? AND through_sequence <= ? AND last_time < ? AND is_full = 1
+      ORDER BY through_sequence DESC LIMIT 1`)
+    this.#chain = database.prepare(`
+      SELECT through_sequence, states_size, states_checksum, states FROM checkpoint
+      WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND last_time < ? ORDER BY through_sequence`)
+  }
+
+  /** Last state of each object alive at the limit, ordered by object number. */
+  aliveAt(kind: KindKey, limit: HistoryLimit): ObjectStates {
+    const chain = this.chainBefore(kind, limit)
+    const changes = this.changesSince(kind, chain.throughSequence, limit)
+    return mergeStates(mergeAll(chain.steps), changes, false)
+  }
+
+  /** Last event within the limit of each object that has one after `sequence`, deletions included. */
+  changesSince(kind: KindKey, sequence: number, limit: HistoryLimit): ObjectStates {
+    const beforeTime = limit.beforeTime ?? NEVER
+    const finished: Array<ObjectStates> = []
+    let collector = new StateCollector()
+    collecting: for (const frame of this.#source.framesOf(kind, sequence)) {
+      for (let index = 0; index < frame.events.count; index++) {
+        if (frame.firstSequence + index > limit.throughSequence || frame.time(index) >= beforeTime) break collecting
+        collector.add(frame, index)
+        if (collector.isFull) {
+          finished.push(collector.finish())
+          collector = new StateCollector()
+        }
+      }
+    }
+    finished.push(collector.finish())
+    return mergeAll(finished)
+  }
+
+  /** The checkpoints from which states at the limit are built. */
+  chainBefore(kind: KindKey, limit: HistoryLimit): CheckpointChain {
+    const beforeTime = limit.beforeTime ?? NEVER
+    try {
+      const full = this.#lastFull.get(kind.id, limit.throughSequence, beforeTime)
+      if (full === undefined) return { throughSequence: 0, steps: [] }
+      const rows = this.#chain.all(kind.id, full.through_sequence as number, limit.throughSequence, beforeTime)
+      return {
+        throughSequence: rows.at(-1)?.through_sequence as number,
+        steps: rows.map((row) => decodeStates(unpackColumn(row, "states"))),
+      }
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+}
+
+/**
+ * Lays sets of states over each other, the oldest first, deletions kept. In pairs, so that many small sets on a
+ * large one are not each paid with a pass over the large one.
+ */
+export const mergeAll = (sets: ReadonlyArray<ObjectStates>): ObjectStates => {
+  let level = sets
+  while (level.length > 1) {
+    const merged: Array<ObjectStates> = []
+    // From the newest end: the oldest set is the full one and joins last.
+    for (let right = level.length - 1; right >= 0; right -= 2) {
+      const newer = level[right] as ObjectStates
+      const older = level[right - 1]
+      merged.push(older === undefined ? newer : mergeStates(older, newer, true))
+    }
+    level = merged.reverse()
+  }
+  return level[0] ?? NO_STATES
+}

@@ -1,0 +1,50 @@
+/**
+ * Which objects of a kind a window holds: those alive when it begins, and those that change in it.
+ *
+ * Reads tables of contents only. Memory: one entry per object.
+ */
+import { VANISHED } from "../../wire/observation-wire.ts"
+import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { StateHistory } from "../checkpoints/state-history.ts"
+import type { ObjectNames } from "../rows/object-rows.ts"
+
+/** Times are µs since the Unix epoch. */
+export interface WindowLimits {
+  /** Last sequence number that counts. */
+  readonly cut: number
+  /** Inclusive. */
+  readonly fromTime: number
+  /** Exclusive. */
+  readonly untilTime: number
+}
+
+/**
+ * By UID the sequence number of the object's last event in the window that carries its bytes, or of its state at the start.
+ *
+ * @throws CorruptArchiveError, ArchiveIoError
+ */
+export const presentObjects = (
+  source: BlockSource,
+  history: StateHistory,
+  names: ObjectNames,
+  kind: KindKey,
+  { cut, fromTime, untilTime }: WindowLimits,
+): ReadonlyMap<string, number> => {
+  const sequences = new Map<number, number>()
+  const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime })
+  for (let index = 0; index < alive.count; index++) {
+    sequences.set(alive.numbers[index] as number, alive.sequences[index] as number)
+  }
+  reading: for (const frame of source.framesOf(kind, 0, fromTime)) {
+    for (let index = 0; index < frame.events.count; index++) {
+      const time = frame.time(index)
+      if (frame.firstSequence + index > cut || time >= untilTime) break reading
+      if (time < fromTime || frame.events.action(index) === VANISHED) continue
+      sequences.set(frame.events.objectNumber(index), frame.firstSequence + index)
+    }
+  }
+  const present = new Map<string, number>()
+  const numbers = [...sequences.keys()].sort((left, right) => left - right)
+  for (const number of numbers) present.set(names.nameOf(kind.id, number).uid, sequences.get(number) as number)
+  return present
+}

@@ -1,0 +1,91 @@
+/**
+ * What a recording holds of each kind within a window, without reading an event: counts come from the rows of blocks, and at the two
+ * ends of the window from tables of contents. Some ms, whatever the recording's size.
+ */
+
+import type { DatabaseSync } from "node:sqlite"
+import type { GapEvent } from "../../trace/event.ts"
+import { toArchiveError } from "../archive-errors.ts"
+import { BlockSource } from "../blocks/block-source.ts"
+import { readGaps } from "../rows/gap-rows.ts"
+import { readKinds } from "../rows/kind-table.ts"
+import { lastSequenceOf, openForReading } from "../schema.ts"
+import { isFirstList, sinceReader } from "./recorded-since.ts"
+
+/** Times are µs since the Unix epoch. */
+export interface CoverageWindow {
+  /** Inclusive. */
+  readonly fromTime: number
+  /** Exclusive. */
+  readonly untilTime: number
+}
+
+export interface RecordedKind {
+  readonly gvk: string
+  /** Events received in the window, gaps not counted. */
+  readonly events: number
+  /** Since when the kind is recorded, whatever the window; `undefined` while its first list is under way. */
+  readonly since: number | undefined
+  /** When the kind was last known to be complete; 0 while its first list is under way. */
+  readonly completeTime: number
+  /** Those that touch the window, in the order they were closed. */
+  readonly gaps: ReadonlyArray<GapEvent>
+}
+
+export interface RecordedCoverage {
+  /** Sequence number of the last event on disk. */
+  readonly cut: number
+  /** In the order in which they were first recorded; lives of pods are among them, of which there are no events. */
+  readonly kinds: ReadonlyArray<RecordedKind>
+}
+
+/** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
+export const readCoverage = (directory: string, window: CoverageWindow): RecordedCoverage => {
+  const database = openForReading(directory)
+  try {
+    // One moment for all: the writer goes on meanwhile, and seals parts into blocks.
+    database.exec("BEGIN")
+    const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
+    const count = eventCounter(database, directory, window)
+    const sinceOf = sinceReader(database)
+    const kinds = readKinds(database).map(
+      (kind): RecordedKind => ({
+        gvk: kind.gvk,
+        events: count(kind),
+        since: sinceOf(kind),
+        // Of a first list the row has the time at which it began.
+        completeTime: isFirstList(kind) ? 0 : kind.completeThroughTime,
+        gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
+      }),
+    )
+    return { cut: lastSequenceOf(database), kinds }
+  } catch (error) {
+    throw toArchiveError(directory, "read", error)
+  } finally {
+    // Ends the transaction as well.
+    database.close()
+  }
+}
+
+const eventCounter = (database: DatabaseSync, directory: string, { fromTime, untilTime }: CoverageWindow) => {
+  const source = new BlockSource(database, directory)
+  const whole = database.prepare(`
+    SELECT coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ? AND min_time >= ? AND max_time < ?`)
+  // A kind's times never decrease: what reaches over an end of the window is one block, or several that share its moment.
+  const partial = database.prepare(`
+    SELECT last_sequence FROM block_kind
+    WHERE kind = ? AND max_time >= ? AND min_time < ? AND (min_time < ? OR max_time >= ?)`)
+  return ({ id, gvk }: { readonly id: number; readonly gvk: string }): number => {
+    let events = Number(whole.get(id, fromTime, untilTime)?.events)
+    for (const row of partial.all(id, fromTime, untilTime, fromTime, untilTime)) {
+      for (const frame of source.tableAt(Number(row.last_sequence)).frames) {
+        if (frame.events.gvk !== gvk) continue
+        for (let index = 0; index < frame.events.count; index++) {
+          const time = frame.time(index)
+          if (time >= fromTime && time < untilTime) events++
+        }
+      }
+    }
+    return events
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * How many objects and changes of a kind a window holds, by name, without reading an object: from the rows of names, checkpoints,
+ * and tables of contents. Exactly what an export of that window has before anything is left out by its labels or owners.
+ *
+ * Made to run beside other work: it pauses every few ms. Each statement is a short transaction of its own. Memory: a byte per object
+ * ever seen of the kind, and its states at the window's start.
+ */
+
+import { toArchiveError } from "../archive-errors.ts"
+import { BlockSource } from "../blocks/block-source.ts"
+import { StateHistory } from "../checkpoints/state-history.ts"
+import { readKinds } from "../rows/kind-table.ts"
+import { openForReading } from "../schema.ts"
+import type { WindowLimits } from "./present-objects.ts"
+
+/** Of one kind. */
+export interface WindowCounts {
+  /** Objects that exist when the window begins. */
+  readonly objects: number
+  /** Changes received in it; gaps are none. */
+  readonly events: number
+}
+
+export interface CountOptions {
+  /** Kinds to count; those that were never recorded have nothing. */
+  readonly kinds: ReadonlyArray<string>
+  /** Whether what has this name is left out; the namespace is empty for cluster-scoped objects. Default: nothing is. */
+  readonly excludesName?: (namespace: string, name: string) => boolean
+  /** Resolves when others have had their turn; called every few ms. */
+  readonly pause: () => Promise<void>
+}
+
+/** ms of work between two pauses. */
+const turnMs = 8
+
+/** Rows of names fetched at once. */
+const pageRows = 1000
+
+/**
+ * By kind. Rejects with what reading a recording throws: NotARecordingError, NewerRecordingError, OlderRecordingError,
+ * ArchiveIoError, CorruptArchiveError.
+ */
+export const countWindow = async (
+  directory: string,
+  { cut, fromTime, untilTime }: WindowLimits,
+  { kinds, excludesName, pause }: CountOptions,
+): Promise<ReadonlyMap<string, WindowCounts>> => {
+  const database = openForReading(directory)
+  try {
+    const source = new BlockSource(database, directory)
+    const history = new StateHistory(database, source, directory)
+    const page = database.prepare(`
+      SELECT number, namespace, name FROM object WHERE kind = ? AND number > ? ORDER BY number LIMIT ${pageRows}`)
+    let turnEnds = performance.now() + turnMs
+    const pauseIfDue = async (): Promise<void> => {
+      if (performance.now() < turnEnds) return
+      await pause()
+      turnEnds = performance.now() + turnMs
+    }
+
+    /** By object number 1 if it is left out. */
+    const leftOut = async (kind: number): Promise<Uint8Array> => {
+      if (excludesName === undefined) return new Uint8Array(0)
+      const last = database.prepare("SELECT max(number) AS last FROM object WHERE kind = ?").get(kind)
+      const excluded = new Uint8Array(Number(last?.last ?? 0) + 1)
+      for (let after = -1, more = true; more; ) {
+        const rows = page.all(kind, after)
+        for (const { number, namespace, name } of rows) {
+          after = Number(number)
+          if (after < excluded.length && excludesName(String(namespace), String(name))) excluded[after] = 1
+        }
+        more = rows.length === pageRows
+        await pauseIfDue()
+      }
+      return excluded
+    }
+
+    const counts = new Map<string, WindowCounts>()
+    for (const kind of readKinds(database).filter(({ gvk }) => kinds.includes(gvk))) {
+      const excluded = await leftOut(kind.id)
+      const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime })
+      let [objects, events] = [0, 0]
+      for (let index = 0; index < alive.count; index++) if (excluded[alive.numbers[index] as number] !== 1) objects++
+      await pauseIfDue()
+      reading: for (const frame of source.framesOf(kind, 0, fromTime)) {
+        for (let index = 0; index < frame.events.count; index++) {
+          const time = frame.time(index)
+          if (frame.firstSequence + index > cut || time >= untilTime) break reading
+          if (time >= fromTime && excluded[frame.events.objectNumber(index)] !== 1) events++
+        }
+        await pauseIfDue()
+      }
+      counts.set(kind.gvk, { objects, events })
+    }
+    return counts
+  } catch (error) {
+    throw toArchiveError(directory, "read", error)
+  } finally {
+    database.close()
+  }
+}

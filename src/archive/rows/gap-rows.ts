@@ -1,0 +1,66 @@
+/** Gaps on disk: one row each, few, never left out of what is read. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { GapEvent, GapReason } from "../../trace/event.ts"
+import type { Gap } from "../../wire/observations.ts"
+
+/** A gap in its place. */
+export interface PlacedGap {
+  readonly sequence: number
+  /** The archive's number for the kind. */
+  readonly kind: number
+  readonly gap: Gap
+}
+
+/** Which gaps to read. */
+export interface GapSelection {
+  /** Last sequence number that counts. */
+  readonly cut: number
+  /** µs since the Unix epoch. Default: from the beginning. */
+  readonly fromTime?: number
+  /** µs since the Unix epoch, exclusive. Default: to the end. */
+  readonly untilTime?: number
+}
+
+/** Prepares the statement that stores gaps; run it inside the commit's transaction. */
+export const gapWriter = (database: DatabaseSync): ((placed: PlacedGap) => void) => {
+  const insert: StatementSync = database.prepare(`
+    INSERT INTO gap (sequence, kind, from_version, to_version, from_time, to_time, reason, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  return ({ sequence, kind, gap }) => {
+    const { fromVersion, toVersion, fromTime, toTime, reason, detail } = gap
+    insert.run(sequence, kind, fromVersion, toVersion, fromTime, toTime, reason, detail)
+  }
+}
+
+/** Whether the very same gap of a kind is stored. */
+export const hasGapRow = (database: DatabaseSync, kind: number, gap: Gap): boolean =>
+  database
+    .prepare(`
+      SELECT 1 FROM gap WHERE kind = ? AND from_version = ? AND to_version = ? AND from_time = ? AND to_time = ?
+        AND reason = ?`)
+    .get(kind, gap.fromVersion, gap.toVersion, gap.fromTime, gap.toTime, gap.reason) !== undefined
+
+/**
+ * Gaps that touch a window, ordered by the moment they were closed. A gap that was closed only after the window is among
+ * them: part of the window is missing all the same.
+ */
+export const readGaps = (database: DatabaseSync, selection: GapSelection): ReadonlyArray<GapEvent> =>
+  database
+    .prepare(`
+      SELECT gap.*, kind.gvk AS gvk FROM gap JOIN kind ON kind.id = gap.kind
+      WHERE sequence <= ? AND to_time >= ? AND from_time < ? ORDER BY to_time, sequence`)
+    .all(selection.cut, selection.fromTime ?? 0, selection.untilTime ?? Number.MAX_SAFE_INTEGER)
+    .map((row) => ({
+      type: "gap",
+      sequence: Number(row.sequence),
+      time: Number(row.to_time),
+      gvk: String(row.gvk),
+      fromVersion: String(row.from_version),
+      toVersion: String(row.to_version),
+      fromTime: Number(row.from_time),
+      toTime: Number(row.to_time),
+      // The column holds what was checked when the frame arrived.
+      reason: String(row.reason) as GapReason,
+      detail: String(row.detail),
+    }))

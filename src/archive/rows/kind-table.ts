@@ -1,0 +1,233 @@
+/**
+ * What the recording knows about each kind: the state from which its next watcher goes on.
+ *
+ * The resume version moves in the same transaction as the events it speaks of, so that a crash can neither skip
+ * nor repeat a change. In memory stands the state after everything appended; the database has it as of the last commit.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Observations } from "../../wire/observations.ts"
+import { recordedSinceKey } from "./since-key.ts"
+
+/** State of one kind. Times are µs since the Unix epoch. */
+export interface KindState {
+  readonly gvk: string
+  /** Counts the histories of the kind: one more after each restored cluster. Versions compare only within one. */
+  readonly epoch: number
+  /** Resource version up to which the recording is complete; empty before the first. Resume the watch here. */
+  readonly completeThrough: string
+  /**
+   * When the kind was last complete; while its first list is under way, when that began; 0 before. A new epoch forgets the version and keeps the time: the gap
+   * between both histories begins then.
+   */
+  readonly completeThroughTime: number
+  /** Number for the next UID that was never seen; starts at 1. */
+  readonly nextObjectNumber: number
+  /** No later event may be earlier than this; 0 before the first. */
+  readonly lastEventTime: number
+  /** UID of namespace kube-system when the kind was last recorded (metadata key `clusterUid`); empty if unknown. */
+  readonly clusterUid: string
+  /** Why a list is under way: until it is complete the objects recorded are partly of before and partly of after it. Empty: none. */
+  readonly listReason: string
+  /** What of the kind is recorded (see the watcher's selection); empty if that was never said. */
+  readonly selection: string
+}
+
+/** A kind with the archive's own number for it. */
+export interface KindEntry extends KindState {
+  readonly id: number
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+/** All kinds of a recording; each a small entry. */
+export class KindTable {
+  readonly #byGvk = new Map<string, Mutable<KindEntry>>()
+  readonly #byId = new Map<number, KindEntry>()
+  readonly #changed = new Set<Mutable<KindEntry>>()
+  /** Kinds whose epoch began when no other cluster was known of. */
+  readonly #awaitsCluster = new Set<KindEntry>()
+  /** Kinds whose first list has become complete since the last commit, and when. */
+  readonly #firstComplete = new Map<string, number>()
+  #nextId = 1
+  readonly #save: StatementSync
+  readonly #saveSince: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#save = database.prepare(`
+      INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
+        last_event_time, cluster_uid, list_reason, selection) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#saveSince = database.prepare("INSERT OR IGNORE INTO metadata (key, value) VALUES (?, ?)")
+    for (const kind of readKinds(database)) {
+      this.#know({ ...kind })
+      this.#nextId = Math.max(this.#nextId, kind.id + 1)
+    }
+  }
+
+  /** Whether the kind's state is ahead of the last commit. */
+  isChanged(gvk: string): boolean {
+    const kind = this.#byGvk.get(gvk)
+    return kind !== undefined && this.#changed.has(kind)
+  }
+
+  get(gvk: string): KindEntry | undefined {
+    return this.#byGvk.get(gvk)
+  }
+
+  /** The kind's number; a kind seen for the first time gets the next one. */
+  idOf(gvk: string): number {
+    return this.#entry(gvk).id
+  }
+
+  /** The kind with this number, which {@link idOf} gave out. */
+  byId(id: number): KindEntry {
+    const kind = this.#byId.get(id)
+    if (kind === undefined) throw new RangeError(`no kind has number ${id}`)
+    return kind
+  }
+
+  /**
+   * Moves a kind's state past a frame that was taken. `now` is µs since the Unix epoch: when a version was learnt by a
+   * frame without events, such as a bookmark.
+   */
+  advance(frame: Observations, lastTime: number, clusterUid: string, now: number): void {
+    const kind = this.#entry(frame.gvk)
+    this.#changed.add(kind)
+    const isNewEpoch = frame.epoch > kind.epoch
+    if (isNewEpoch) {
+      kind.epoch = frame.epoch
+      kind.completeThrough = ""
+    }
+    if (frame.selection !== "") kind.selection = frame.selection
+    if (frame.listReason !== "") {
+      kind.listReason = frame.listReason
+      if (kind.completeThroughTime === 0) kind.completeThroughTime = Math.max(now, kind.lastEventTime)
+    }
+    if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
+      kind.listReason = ""
+      const isFirst = kind.completeThrough === "" && kind.epoch === 0
+      kind.completeThrough = frame.completeThrough
+      kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
+      if (isFirst) this.#firstComplete.set(kind.gvk, kind.completeThroughTime)
+    }
+    if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
+    kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
+    this.#learnCluster(kind, clusterUid, isNewEpoch, frame.epoch === kind.epoch)
+    if (frame.tracksPods && frame.gvk !== podLivesKind) {
+      this.#advanceLives(kind, isNewEpoch, frame.completeThrough !== "" && frame.epoch === kind.epoch)
+    }
+  }
+
+  /**
+   * A kind's cluster is the one of its epoch. Of another cluster the recording hears once, from whichever kind notices first: frames of
+   * others may still be of the old one, and with the new UID in their rows they would go on there after a crash as if nothing
+   * had happened. An epoch's own frame may come before that news; then its next one takes it.
+   */
+  #learnCluster(kind: Mutable<KindEntry>, clusterUid: string, isNewEpoch: boolean, isOfEpoch: boolean): void {
+    if (kind.clusterUid === clusterUid) {
+      if (isNewEpoch) this.#awaitsCluster.add(kind)
+      return
+    }
+    const isAwaited = isOfEpoch && this.#awaitsCluster.has(kind)
+    if (kind.clusterUid !== "" && !isNewEpoch && !isAwaited) return
+    this.#awaitsCluster.delete(kind)
+    kind.clusterUid = clusterUid
+  }
+
+  /**
+   * Lifecycles tracked on the stream of v1.Pod are complete as far as that is, but only once a frame says so: while a watcher
+   * makes up for the time in which they were not tracked, its kind is ahead of them.
+   */
+  #advanceLives(pods: KindEntry, isNewEpoch: boolean, isComplete: boolean): void {
+    const lives = this.#entry(podLivesKind)
+    this.#changed.add(lives)
+    lives.lastEventTime = Math.max(lives.lastEventTime, pods.lastEventTime)
+    if (!isNewEpoch && !isComplete) return
+    if (isComplete && lives.completeThrough === "" && pods.epoch === 0)
+      this.#firstComplete.set(lives.gvk, pods.completeThroughTime)
+    lives.epoch = pods.epoch
+    lives.completeThrough = pods.completeThrough
+    lives.completeThroughTime = pods.completeThroughTime
+    lives.clusterUid = pods.clusterUid
+  }
+
+  /** Writes changed rows; inside the commit's transaction. */
+  save(): void {
+    for (const kind of this.#changed) {
+      this.#save.run(
+        kind.id,
+        kind.gvk,
+        kind.epoch,
+        kind.completeThrough,
+        kind.completeThroughTime,
+        kind.nextObjectNumber,
+        kind.lastEventTime,
+        kind.clusterUid,
+        kind.listReason,
+        kind.selection,
+      )
+    }
+    for (const [gvk, time] of this.#firstComplete) this.#saveSince.run(recordedSinceKey(gvk), String(time))
+  }
+
+  /** After the commit. */
+  markSaved(): void {
+    this.#changed.clear()
+    this.#firstComplete.clear()
+  }
+
+  #know(kind: Mutable<KindEntry>): void {
+    this.#byGvk.set(kind.gvk, kind)
+    this.#byId.set(kind.id, kind)
+  }
+
+  #entry(gvk: string): Mutable<KindEntry> {
+    let kind = this.#byGvk.get(gvk)
+    if (kind === undefined) {
+      kind = { id: this.#nextId++, ...unknownKind(gvk) }
+      this.#know(kind)
+      this.#changed.add(kind)
+    }
+    return kind
+  }
+}
+
+/** State of a kind that was never recorded. */
+export const unknownKind = (gvk: string): KindState => ({
+  gvk,
+  epoch: 0,
+  completeThrough: "",
+  completeThroughTime: 0,
+  nextObjectNumber: 1,
+  lastEventTime: 0,
+  clusterUid: "",
+  listReason: "",
+  selection: "",
+})
+
+/** Object numbers a frame may use: those given out before it and those it names itself. */
+export const nextNumberAfter = (frame: Observations): number => {
+  let next = 1
+  for (let index = 0; index < frame.newObjectCount; index++) next = Math.max(next, frame.newObject(index).number + 1)
+  return next
+}
+
+/** Every kind as committed, in the order they were first seen. */
+export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
+  database
+    .prepare("SELECT * FROM kind ORDER BY id")
+    .all()
+    .map((row) => ({
+      id: Number(row.id),
+      gvk: String(row.gvk),
+      epoch: Number(row.epoch),
+      completeThrough: String(row.complete_through),
+      completeThroughTime: Number(row.complete_through_time),
+      nextObjectNumber: Number(row.next_object_number),
+      lastEventTime: Number(row.last_event_time),
+      clusterUid: String(row.cluster_uid),
+      // Columns of format 3: a reader may meet an earlier one.
+      listReason: String(row.list_reason ?? ""),
+      selection: String(row.selection ?? ""),
+    }))

@@ -1,0 +1,115 @@
+/**
+ * Who owns an object, as far as the recording says: as it was last read in the object itself, in a pod's life, or as the API server
+ * answered.
+ *
+ * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever asked for, and they are of few kinds: the
+ * first question about a kind reads its objects' names into memory, some 100 bytes each.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { toArchiveError } from "../archive-errors.ts"
+
+/** What is known of one object's owners. */
+export interface OwnerEdge {
+  /** The kind under which it is recorded, whatever version it was named under; `undefined` if it is not recorded. */
+  readonly gvk: string | undefined
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  /** Empty when it has none, and when it is gone. */
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  /**
+   * `recorded`: read in an object of the recording, which has the last word. `learnt`: asked of the API server because the object is not
+   * recorded. `gone`: asked for, and the server had no object of that name with that UID.
+   */
+  readonly source: "recorded" | "learnt" | "gone"
+}
+
+/** Looks owners up through one database connection, also while they are being written. */
+export class KnownOwners {
+  readonly #directory: string
+  readonly #kind: StatementSync
+  readonly #uids: StatementSync
+  readonly #object: StatementSync
+  readonly #pod: StatementSync
+  readonly #owner: StatementSync
+  readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
+
+  constructor(database: DatabaseSync, directory: string) {
+    this.#directory = directory
+    this.#kind = database.prepare("SELECT id, gvk FROM kind")
+    this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
+    this.#object = database.prepare(`
+      SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
+      FROM object LEFT JOIN owner_set ON owner_set.id = object.owners WHERE kind = ? AND number = ?`)
+    this.#pod = database.prepare(`
+      SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
+      WHERE uid = ? AND owner_references IS NOT NULL ORDER BY sequence DESC LIMIT 1`)
+    this.#owner = database.prepare(`
+      SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
+  }
+
+  /**
+   * What is known now of the object that somebody names as an owner; `undefined` if nothing is.
+   *
+   * @throws ArchiveIoError, CorruptArchiveError
+   */
+  of(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+    try {
+      return this.#of(gvkOfReference(owner), owner.uid)
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+
+  #of(gvk: string, uid: string): OwnerEdge | undefined {
+    for (const objects of this.#recordedAs(gvk)) {
+      const number = objects.numbers.get(uid)
+      const row = number === undefined ? undefined : this.#object.get(objects.kind, number)
+      if (row !== undefined) return edgeOf(row, objects.gvk)
+    }
+    const row = (gvk === podKind ? this.#pod.get(uid) : undefined) ?? this.#owner.get(uid, gvk)
+    return row === undefined ? undefined : edgeOf(row, row.state === "recorded" ? gvk : undefined)
+  }
+
+  /** The kinds of the recording that are this one in any version: an object is the same under all. */
+  #recordedAs(gvk: string): ReadonlyArray<RecordedObjects> {
+    let kinds = this.#kinds.get(gvk)
+    if (kinds === undefined) {
+      const wanted = groupKindOf(gvk)
+      kinds = this.#kind
+        .all()
+        .filter((row) => groupKindOf(String(row.gvk)) === wanted)
+        .map((row) => ({ kind: Number(row.id), gvk: String(row.gvk), numbers: new Map<string, number>(), last: 0 }))
+      if (kinds.length === 0) return kinds
+      this.#kinds.set(gvk, kinds)
+    }
+    for (const objects of kinds) {
+      for (const { uid, number } of this.#uids.iterate(objects.kind, objects.last)) {
+        objects.last = Number(number)
+        objects.numbers.set(String(uid), objects.last)
+      }
+    }
+    return kinds
+  }
+}
+
+const edgeOf = (row: Readonly<Record<string, unknown>>, gvk: string | undefined): OwnerEdge => ({
+  gvk,
+  namespace: String(row.namespace),
+  name: String(row.name),
+  ownerReferences: parseOwnerReferences(String(row.owner_references)),
+  // The column holds what this program wrote.
+  source: String(row.state) as OwnerEdge["source"],
+})
+
+/** The objects of one kind by UID. */
+interface RecordedObjects {
+  readonly kind: number
+  readonly gvk: string
+  readonly numbers: Map<string, number>
+  /** The highest number that was read. */
+  last: number
+}

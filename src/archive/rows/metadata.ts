@@ -1,0 +1,41 @@
+/** Few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system) and whatever its owner adds. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { toArchiveError } from "../archive-errors.ts"
+
+/** Reads what is stored; answers `undefined` for an unknown key. */
+export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
+  new Map(
+    database
+      .prepare("SELECT key, value FROM metadata")
+      .all()
+      .map((row) => [String(row.key), String(row.value)]),
+  )
+
+/** The writer's view: every `set` is stored before it returns. */
+export class Metadata {
+  readonly #directory: string
+  readonly #values: Map<string, string>
+  readonly #save: StatementSync
+
+  constructor(database: DatabaseSync, directory: string) {
+    this.#directory = directory
+    this.#values = new Map(readMetadata(database))
+    this.#save = database.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+  }
+
+  get(key: string): string | undefined {
+    return this.#values.get(key)
+  }
+
+  /** @throws DiskFullError, ArchiveIoError: then the value is as before. */
+  set(key: string, value: string): void {
+    if (this.#values.get(key) === value) return
+    try {
+      this.#save.run(key, value)
+    } catch (error) {
+      throw toArchiveError(this.#directory, "metadata", error)
+    }
+    this.#values.set(key, value)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What waits for the next commit and has rows of its own: sealed blocks, names of new objects, gaps. It stays until
+ * {@link PendingRows.clear}, so that a commit that failed is tried again with the same.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { Gap } from "../../wire/observations.ts"
+import type { BlockSummary, PackedBlock } from "../blocks/block.ts"
+import { BlockRows } from "../blocks/block-rows.ts"
+import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
+
+/** A block that will not change any more. */
+interface SealedBlock {
+  readonly block: PackedBlock
+  /** Whether parts of it stand on disk already. */
+  readonly hasParts: boolean
+}
+
+/** An object that was met for the first time, or whose owners changed. */
+interface PendingObject {
+  readonly kind: number
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly firstSequence: number
+  /** An owner set, 0 for none. */
+  readonly owners: number
+}
+
+export class PendingRows {
+  readonly #database: DatabaseSync
+  readonly #blocks: BlockRows
+  readonly #insertObject: StatementSync
+  readonly #insertGap: (placed: PlacedGap) => void
+  #sealed: Array<SealedBlock> = []
+  #objects: Array<PendingObject> = []
+  #gaps: Array<PlacedGap> = []
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#blocks = new BlockRows(database)
+    this.#insertObject = database.prepare(`
+      INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`)
+    this.#insertGap = gapWriter(database)
+  }
+
+  get sealedBlocks(): number {
+    return this.#sealed.length
+  }
+
+  get hasGaps(): boolean {
+    return this.#gaps.length > 0
+  }
+
+  /** Of the sealed blocks, in order. */
+  get summaries(): ReadonlyArray<BlockSummary> {
+    return this.#sealed.map(({ block }) => block.summary)
+  }
+
+  seal(block: PackedBlock, hasParts: boolean): void {
+    this.#sealed.push({ block, hasParts })
+  }
+
+  object(object: PendingObject): void {
+    this.#objects.push(object)
+  }
+
+  gap(placed: PlacedGap): void {
+    this.#gaps.push(placed)
+  }
+
+  /** Whether this very gap of a kind waits here or is stored. @throws what SQLite throws */
+  hasGap(kind: number, gap: Gap): boolean {
+    const waits = this.#gaps.some((placed) => placed.kind === kind && isSameGap(placed.gap, gap))
+    return waits || hasGapRow(this.#database, kind, gap)
+  }
+
+  /** Writes everything, and what of the open block is new; inside the commit's transaction. */
+  save(part: PackedBlock | undefined): void {
+    for (const { block, hasParts } of this.#sealed) {
+      if (hasParts) this.#blocks.deletePartsOf(block.summary)
+      this.#blocks.insertSealed(block)
+    }
+    if (part !== undefined) this.#blocks.insertPart(part)
+    for (const { kind, number, uid, namespace, name, firstSequence, owners } of this.#objects) {
+      this.#insertObject.run(kind, number, uid, namespace, name, firstSequence, owners)
+    }
+    for (const gap of this.#gaps) this.#insertGap(gap)
+  }
+
+  /** After the commit. */
+  clear(): void {
+    this.#sealed = []
+    this.#objects = []
+    this.#gaps = []
+  }
+}
+
+const isSameGap = (one: Gap, other: Gap): boolean =>
+  one.fromVersion === other.fromVersion &&
+  one.toVersion === other.toVersion &&
+  one.fromTime === other.fromTime &&
+  one.toTime === other.toTime &&
+  one.reason === other.reason

@@ -1,0 +1,87 @@
+/**
+ * Lifecycles of pods on disk: one row per pod that was ever seen to run, and one row per change of its life.
+ *
+ * A change consumes a sequence number as a gap does, so a cut counts it, and what lies before a cut never changes: state
+ * and owners are those of the last row at or before it.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { toArchiveError } from "../archive-errors.ts"
+
+/** One pod's life as far as a cut knows it. Start and end are whole seconds since the Unix epoch. */
+export interface RecordedPodLife {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  /** H of the stable pod spec (docs/facts/simkube.md#pod-lifecycles), an unsigned 64-bit integer. */
+  readonly specHash: bigint
+  readonly start: number
+  /** `undefined` while it runs; never before `start`. */
+  readonly end: number | undefined
+  /** Position of its first record: lives are ordered by it. */
+  readonly firstSequence: number
+}
+
+/** Which lives to read. */
+export interface PodLifeSelection {
+  /** Last sequence number that counts. */
+  readonly cut: number
+}
+
+/** Rows fetched at once: each page is a short transaction of its own. */
+const PAGE_ROWS = 256
+
+/**
+ * Lives of all pods up to a cut, each UID once, in the order in which they were first seen to run. Streams: memory is one page.
+ * A recording of format 1 has none.
+ *
+ * @throws ArchiveIoError, CorruptArchiveError
+ */
+export function* readPodLives(
+  database: DatabaseSync,
+  directory: string,
+  { cut }: PodLifeSelection,
+): Generator<RecordedPodLife, void, void> {
+  const reading = <Answer>(read: () => Answer): Answer => {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(directory, "read", error)
+    }
+  }
+  // A UID has a second number only when a restored cluster brought a dead pod back: then the later life is the one.
+  const page: StatementSync = reading(() =>
+    database.prepare(`
+      SELECT pod.number AS number, pod.uid AS uid, pod.namespace AS namespace, pod.name AS name,
+        CAST(pod.spec_hash AS TEXT) AS spec_hash, pod.first_sequence AS first_sequence,
+        life.start_seconds AS start_seconds, life.end_seconds AS end_seconds,
+        (SELECT owner_references FROM pod_life AS given
+          WHERE given.pod = pod.number AND given.sequence <= ?1 AND given.owner_references IS NOT NULL
+          ORDER BY given.sequence DESC LIMIT 1) AS owner_references
+      FROM pod JOIN pod_life AS life
+        ON life.sequence = (SELECT max(sequence) FROM pod_life WHERE pod = pod.number AND sequence <= ?1)
+      WHERE pod.number > ?2 AND pod.first_sequence <= ?1 AND NOT EXISTS (
+        SELECT 1 FROM pod AS later
+        WHERE later.uid = pod.uid AND later.number > pod.number AND later.first_sequence <= ?1)
+      ORDER BY pod.number LIMIT ${PAGE_ROWS}`),
+  )
+  for (let after = 0; ; ) {
+    const rows = reading(() => page.all(cut, after))
+    for (const row of rows) {
+      yield {
+        uid: String(row.uid),
+        namespace: String(row.namespace),
+        name: String(row.name),
+        ownerReferences: parseOwnerReferences(String(row.owner_references ?? "")),
+        specHash: BigInt.asUintN(64, BigInt(String(row.spec_hash))),
+        start: Number(row.start_seconds),
+        end: row.end_seconds === null ? undefined : Number(row.end_seconds),
+        firstSequence: Number(row.first_sequence),
+      }
+      after = Number(row.number)
+    }
+    if (rows.length < PAGE_ROWS) return
+  }
+}

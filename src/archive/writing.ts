@@ -1,0 +1,53 @@
+/** How a recording is opened for writing, and what its writer says of frames and commits. */
+import type { LockHolder } from "./directory-lock.ts"
+import type { FileSystemTypeOf } from "./network-filesystem.ts"
+import type { NamedOwner } from "./rows/owner-sets.ts"
+import type { FormatChange, FsyncMode } from "./schema.ts"
+import type { Acknowledgement } from "./sender-ledger.ts"
+
+/** How a recording is opened for writing. Every default suits `reel record`. */
+export interface ArchiveWriterOptions {
+  /** Default `interval`: call `ArchiveWriter.sync` each second; a power loss costs at most that second. */
+  readonly fsync?: FsyncMode
+  /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
+  readonly maximumBytes?: number
+  /** µs since the Unix epoch. Default: the system's clock. */
+  readonly now?: () => number
+  /** What the lock's side file says. Default: this process. */
+  readonly holder?: LockHolder
+  /** Default: statfs(2). */
+  readonly fileSystemTypeOf?: FileSystemTypeOf
+  /** When blocks are sealed and checkpoints written; smaller ones make small tests meet many of them. */
+  readonly limits?: Partial<ArchiveLimits>
+  /** Kinds all of whose objects are recorded, whose owners need no question therefore. Default: none. */
+  readonly recordedKinds?: ReadonlyArray<string>
+  /** Told how far an earlier format's recording is on its way to today's, many times a second. Default: nobody. */
+  readonly extending?: (change: FormatChange) => void
+}
+
+/** Sizes that shape a recording; readers need not know them. */
+export interface ArchiveLimits {
+  /** Bytes of objects after which a block is sealed. Default `BLOCK_BYTES`, 1 MiB. */
+  readonly blockBytes: number
+  /** Blocks holding a kind between two of its checkpoints. Default `BLOCKS_PER_CHECKPOINT`. */
+  readonly blocksPerCheckpoint: number
+}
+
+/** What became of a frame. `fenced`: its sender has a successor; it was dropped and will never be acknowledged. */
+export type AppendResult = "appended" | "duplicate" | "fenced"
+
+/** What a commit did. */
+export interface CommitResult {
+  /** Per sender its last durable frame, for every sender heard of since the commit before. */
+  readonly acknowledgements: ReadonlyArray<Acknowledgement>
+  /** Events and gaps made durable. */
+  readonly events: number
+  /** Bytes of the frames made durable, as they arrived. */
+  readonly bytes: number
+  /** Blocks sealed. */
+  readonly blocks: number
+  /** Sequence number of the last durable event. */
+  readonly cut: number
+  /** Owners that objects and pods among it name and that are of no kind recorded whole. */
+  readonly namedOwners: ReadonlyArray<NamedOwner>
+}

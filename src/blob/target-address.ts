@@ -1,0 +1,157 @@
+/**
+ * What the path of an export names: a place that the client fills from the answer, or an object that the recorder writes.
+ *
+ * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that the same URL serves its driver. An address is canonical: whatever decides
+ * about one (the allow-list) looks at bucket and key as they will be sent, never at the text. So what could be read in two ways is
+ * refused: credentials, queries, ports, `.`, `..` and empty segments, also when they are percent-encoded.
+ */
+
+/** Object stores that are written to; named after their URL schemes. */
+export const providers = ["s3", "gs", "azure"] as const
+
+export type Provider = (typeof providers)[number]
+
+/** An object in a store. */
+export interface StoreAddress {
+  readonly provider: Provider
+  /**
+   * Where the URL itself says the store is: `amazonaws.com` or `amazonaws.com.cn` (buckets are global there), an R2 host, or
+   * `ACCOUNT.blob.core.windows.net`. `undefined`: where the environment says.
+   */
+  readonly host: string | undefined
+  /** S3 only, if the URL names one. */
+  readonly region: string | undefined
+  /** Bucket, or Azure's container. */
+  readonly bucket: string
+  /** Decoded, without a leading slash, at most 1024 bytes of UTF-8. */
+  readonly key: string
+}
+
+/** What a path names, or why it names nothing. */
+export type PathReading =
+  /** A file path, `file:`, `memory:`, or a web address that is no store: the bytes are the answer, as SimKube's tracer does it. */
+  | { readonly tag: "answer" }
+  | { readonly tag: "store"; readonly address: StoreAddress }
+  | { readonly tag: "refused"; readonly message: string }
+
+/** Reads the path of an export. Never throws. */
+export const readTargetPath = (path: string): PathReading => {
+  const reading = readStoreUrl(path)
+  if (reading.tag !== "store") return reading
+  const fault = keyFault(reading.address.key)
+  return fault === undefined ? reading : refused(path, fault)
+}
+
+/** As {@link readTargetPath}, but the key may be anything, also empty: beginnings of addresses are read with it. */
+export const readStoreUrl = (path: string): PathReading => {
+  // URL parsers drop tabs and line feeds silently.
+  if (/\p{Cc}/u.test(path)) return refused(path, "it has control characters")
+  const scheme = /^([a-z][a-z0-9+.-]+):\//i.exec(path)?.[1]?.toLowerCase()
+  if (scheme === undefined || ["file", "memory", "http"].includes(scheme)) return { tag: "answer" }
+  const url = URL.parse(path)
+  if (url === null) return refused(path, "it is not a URL")
+  const place = placeOf(scheme, url)
+  if (place === undefined) return { tag: "answer" }
+  if (typeof place === "string") return refused(path, place)
+  if (url.search !== "" || url.hash !== "")
+    return refused(
+      path,
+      "it has a query or a fragment; write ? as %3F, # as %23, and keep credentials in the environment",
+    )
+  if (url.password !== "" || (url.username !== "" && !scheme.startsWith("abfs")))
+    return refused(path, "credentials are taken from the environment, not from the URL")
+  if (url.port !== "") return refused(path, "it has a port; endpoints are taken from the environment")
+  const { provider, host, region, bucket } = place
+  if (!/^\$?[a-z0-9][a-z0-9._-]{1,221}$/i.test(bucket)) return refused(path, `"${bucket}" cannot name a bucket`)
+  try {
+    return { tag: "store", address: { provider, host, region, bucket, key: decodeURIComponent(place.path) } }
+  } catch {
+    return refused(path, "it has a % that begins no UTF-8 character")
+  }
+}
+
+/** The address as a URL that {@link readTargetPath} reads as the same address. */
+export const addressUrl = ({ provider, host, region, bucket, key }: StoreAddress): string => {
+  const path = `${bucket}/${key.split("/").map(encodeURIComponent).join("/")}`
+  if (host === undefined) return `${provider}://${path}`
+  return `https://${host.startsWith("amazonaws.") ? `s3.${region === undefined ? "" : `${region}.`}` : ""}${host}/${path}`
+}
+
+/** A URL's store and what is left of its path, still encoded. */
+interface Place extends Omit<StoreAddress, "key"> {
+  readonly path: string
+}
+
+/** `undefined`: no store. A text: why it is refused. */
+const placeOf = (scheme: string, url: URL): Place | string | undefined => {
+  const path = url.pathname.replace(/^\//, "")
+  switch (scheme) {
+    case "s3":
+    case "s3a":
+      return { provider: "s3", host: undefined, region: undefined, bucket: url.hostname, path }
+    case "gs":
+      return { provider: "gs", host: undefined, region: undefined, bucket: url.hostname, path }
+    case "azure":
+    case "adl":
+      return { provider: "azure", host: undefined, region: undefined, bucket: url.hostname, path }
+    case "abfs":
+    case "abfss":
+      if (url.username === "")
+        return { provider: "azure", host: undefined, region: undefined, bucket: url.hostname, path }
+      return (
+        inAzure(url.hostname, decodeURIComponent(url.username), path) ??
+        "after the @ it needs ACCOUNT.dfs.core.windows.net"
+      )
+    case "az":
+      // SimKube's reader drops the first segment of the key; other tools do not.
+      return "tools do not agree what az:// means; write azure://CONTAINER/KEY"
+    case "https":
+      return atWebAddress(url.hostname, path)
+    default:
+      return `the scheme ${scheme}: is unknown; there are paths, file:, s3:, gs: and azure:`
+  }
+}
+
+const atWebAddress = (host: string, path: string): Place | string | undefined => {
+  const slash = path.indexOf("/")
+  const [first, rest] = slash < 0 ? [path, ""] : [path.slice(0, slash), path.slice(slash + 1)]
+  const amazon =
+    /^(?:(?<bucket>.+)\.)?s3(?:[.-](?:dualstack\.)?(?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.(?<site>amazonaws\.com(?:\.cn)?)$/
+  const { bucket, region, site } = amazon.exec(host)?.groups ?? {}
+  if (site !== undefined) {
+    const place = { provider: "s3" as const, host: site, region }
+    return bucket === undefined ? { ...place, bucket: first, path: rest } : { ...place, bucket, path }
+  }
+  if (/\.amazonaws\.com(\.cn)?$/.test(host)) return "it is no address of S3; write s3://BUCKET/KEY"
+  if (host.endsWith(".r2.cloudflarestorage.com"))
+    return { provider: "s3", host, region: "auto", bucket: first, path: rest }
+  if (/\.(blob|dfs)\.fabric\.microsoft\.com$/.test(host)) return "OneLake is not supported"
+  return inAzure(host, first, rest)
+}
+
+const inAzure = (host: string, container: string, path: string): Place | undefined => {
+  const account = /^([a-z0-9]{3,24})\.(?:blob|dfs)\.core\.windows\.net$/.exec(host)?.[1]
+  if (account === undefined) return undefined
+  return { provider: "azure", host: `${account}.blob.core.windows.net`, region: undefined, bucket: container, path }
+}
+
+/** bytes of UTF-8: what all three stores allow. */
+const longestKey = 1024
+
+const keyFault = (key: string): string | undefined => {
+  if (key === "") return "it names no object in the bucket"
+  if (key.endsWith("/")) return "it ends with a slash, so it names a folder; add a file name"
+  if (/\p{Cc}/u.test(key)) return "its key has control characters"
+  if (Buffer.byteLength(key) > longestKey) return `its key is longer than ${longestKey} bytes`
+  if (key.split("/").some((segment) => ["", ".", ".."].includes(segment)))
+    return "its key has an empty segment, . or .."
+  return undefined
+}
+
+const refused = (path: string, reason: string): PathReading => ({
+  tag: "refused",
+  // A URL with credentials in it must not come back in an answer or a log.
+  message: `cannot write to ${JSON.stringify(shortened(path.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/su, "?…")))}: ${reason}`,
+})
+
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)

@@ -1,0 +1,229 @@
+/**
+ * Command lines: a command declares its options in a table and gets typed values, or one usage error that names the option,
+ * the value given and the values allowed.
+ *
+ * Conventions are those of GNU programs: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vv`; `--` ends the options;
+ * if a single-valued option is repeated, the last one wins; `--help` takes precedence over any mistake. Option names cannot be
+ * abbreviated, so that a new option cannot change the meaning of an old script.
+ */
+import { parseArgs } from "node:util"
+import { quoted } from "../../recorder/configuration/quoted.ts"
+import { nearest } from "../../recorder/configuration/spelling.ts"
+import { UsageError } from "./usage-error.ts"
+
+/** The result of reading one text: a value, or the reason why the text is not one (continues "…: "). */
+export type Reading<T> =
+  | { readonly _tag: "Value"; readonly value: T }
+  | { readonly _tag: "Refused"; readonly reason: string }
+
+export const value = <T>(value: T): Reading<T> => ({ _tag: "Value", value })
+export const refused = (reason: string): Reading<never> => ({ _tag: "Refused", reason })
+
+/** One option. Made by {@link flag}, {@link count}, {@link optional}, {@link required}, {@link withDefault}, {@link list}. */
+export interface Option<T> {
+  /** One letter. */
+  readonly short: string | undefined
+  /** Name of the value in help; `undefined` for an option without one. */
+  readonly placeholder: string | undefined
+  /** One sentence without a full stop. */
+  readonly help: string
+  /** The values given, in order; an option without a value contributes an empty string each time it is given. */
+  readonly read: (given: readonly string[]) => Reading<T>
+}
+
+interface Described {
+  readonly short?: string
+  readonly help: string
+}
+
+interface DescribedValue<T> extends Described {
+  readonly placeholder: string
+  readonly parse: (text: string) => Reading<T>
+}
+
+const option = <T>(
+  described: Described & { placeholder?: string },
+  note: string,
+  read: Option<T>["read"],
+): Option<T> => ({
+  short: described.short,
+  placeholder: described.placeholder,
+  help: described.help + note,
+  read,
+})
+
+/** Present or not. */
+export const flag = (described: Described): Option<boolean> => option(described, "", (given) => value(given.length > 0))
+
+/** The number of times it was given: `-vv` is 2. */
+export const count = (described: Described): Option<number> => option(described, "", (given) => value(given.length))
+
+/** A value, or `undefined` if the option is not given. */
+export const optional = <T>(described: DescribedValue<T>): Option<T | undefined> =>
+  option<T | undefined>(described, "", (given) => {
+    const last = given.at(-1)
+    return last === undefined ? value(undefined) : described.parse(last)
+  })
+
+/** A value that is required. */
+export const required = <T>(described: DescribedValue<T>): Option<T> =>
+  option(described, " (required)", (given) => {
+    const last = given.at(-1)
+    return last === undefined ? refused("is required") : described.parse(last)
+  })
+
+/** A value with a default; the default is written as on the command line and shown in help. */
+export const withDefault = <T>(text: string, described: DescribedValue<T>): Option<T> =>
+  option(described, ` (default ${text})`, (given) => described.parse(given.at(-1) ?? text))
+
+/** Any number of values: the option may be repeated and, with `split`, one value may hold several separated by commas. */
+export const list = <T>(described: DescribedValue<T> & { readonly split: boolean }): Option<readonly T[]> =>
+  option(described, " (may be repeated)", (given) => {
+    const values: T[] = []
+    for (const text of described.split ? given.flatMap((text) => text.split(",")) : given) {
+      const reading = described.parse(text.trim())
+      if (reading._tag === "Refused") return reading
+      values.push(reading.value)
+    }
+    return value(values)
+  })
+
+/** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
+export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
+
+const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" })
+
+export const oneOf =
+  <const T extends string>(...choices: readonly T[]) =>
+  (given: string): Reading<T> => {
+    const choice = choices.find((choice) => choice === given)
+    if (choice !== undefined) return value(choice)
+    const meant = nearest(given, choices)
+    return refused(`must be ${alternatives.format(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+  }
+
+/** A decimal integer within inclusive bounds. */
+export const integerBetween =
+  (minimum: number, maximum: number) =>
+  (given: string): Reading<number> => {
+    const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+    return number >= minimum && number <= maximum
+      ? value(number)
+      : refused(`must be a number from ${minimum} to ${maximum}`)
+  }
+
+/** Options by the names of their values in code; `dataDir` is `--data-dir`. */
+export type OptionTable = Readonly<Record<string, Option<unknown>>>
+export type OptionValues<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Option<infer T> ? T : never
+}
+
+/** Everything that parsing and help need to know about a command. */
+export interface CommandSyntax<Table extends OptionTable = OptionTable> {
+  /** As the user types it: `reel export`. */
+  readonly name: string
+  /** One sentence, with a full stop. */
+  readonly summary: string
+  /** Paragraphs after the summary in help. */
+  readonly description?: readonly string[]
+  readonly options: Table
+  /** What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. */
+  readonly operand?: { readonly placeholder: string; readonly help: string; readonly count?: number }
+  readonly examples?: readonly string[]
+}
+
+export type ParsedArguments<Table extends OptionTable> =
+  | { readonly _tag: "Options"; readonly options: OptionValues<Table>; readonly operands: readonly string[] }
+  | { readonly _tag: "Help" }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Wrong"; readonly error: UsageError }
+
+/** The option's name on the command line. */
+export const optionName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** Every command has these two; `-h` and nothing else is short for help. */
+const common = { help: "help", version: "version" } as const
+
+/** Reads the arguments after the command's name. Never throws. */
+export const parseArguments = <Table extends OptionTable>(
+  syntax: CommandSyntax<Table>,
+  argv: readonly string[],
+): ParsedArguments<Table> => {
+  const wrong = (problem: string): ParsedArguments<Table> => ({
+    _tag: "Wrong",
+    error: new UsageError({ command: syntax.name, problem }),
+  })
+  const byName = new Map(Object.entries(syntax.options).map(([key, option]) => [optionName(key), { key, option }]))
+  const given = new Map<string, string[]>()
+  const operands: string[] = []
+  let firstMistake: string | undefined
+  for (const token of tokensOf(argv, byName)) {
+    if (token.kind === "positional") operands.push(token.value)
+    if (token.kind !== "option") continue
+    if (token.name === common.help) return { _tag: "Help" }
+    if (token.name === common.version) return { _tag: "Version" }
+    const known = byName.get(token.name)
+    const mistake = known === undefined ? unknownOption(token.rawName, byName) : mistakeIn(token, known.option)
+    firstMistake ??= mistake
+    if (known !== undefined) given.set(known.key, [...(given.get(known.key) ?? []), token.value ?? ""])
+  }
+  if (firstMistake !== undefined) return wrong(firstMistake)
+  const [unexpected] = syntax.operand === undefined ? operands : operands.slice(syntax.operand.count ?? 1)
+  if (unexpected !== undefined) return wrong(`unexpected argument ${quoted(unexpected)}`)
+  if (operands.length < (syntax.operand?.count ?? 0)) return wrong(`missing ${syntax.operand?.placeholder}`)
+  const options: Record<string, unknown> = {}
+  for (const [name, { key, option }] of byName) {
+    const texts = given.get(key) ?? []
+    const reading = option.read(texts)
+    if (reading._tag === "Refused") return wrong(refusal(name, option, texts, reading.reason))
+    options[key] = reading.value
+  }
+  // The loop above set every key of the table to the value that its own option read.
+  return { _tag: "Options", options: options as OptionValues<Table>, operands }
+}
+
+type Known = ReadonlyMap<string, { readonly key: string; readonly option: Option<unknown> }>
+
+interface OptionToken {
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+const tokensOf = (argv: readonly string[], byName: Known) => {
+  const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
+    [common.help]: { type: "boolean", short: "h" },
+    [common.version]: { type: "boolean" },
+  }
+  for (const [name, { option }] of byName)
+    options[name] = {
+      type: option.placeholder === undefined ? "boolean" : "string",
+      ...(option.short === undefined ? {} : { short: option.short }),
+    }
+  // Not strict: Node's own errors are several lines long and never suggest the option that was probably meant.
+  return parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true }).tokens
+}
+
+const unknownOption = (rawName: string, byName: Known): string => {
+  const meant = rawName.startsWith("--")
+    ? nearest(rawName.slice(2), [...byName.keys(), ...Object.keys(common)])
+    : undefined
+  return `unknown option ${visibleName(rawName)}${meant === undefined ? "" : `; did you mean --${meant}?`}`
+}
+
+const visibleName = (rawName: string): string => quoted(rawName).slice(1, -1)
+
+const mistakeIn = (token: OptionToken, option: Option<unknown>): string | undefined => {
+  if (option.placeholder === undefined) return token.value === undefined ? undefined : `${token.rawName} takes no value`
+  if (token.value === undefined) return `${token.rawName} needs a value (${option.placeholder})`
+  // In "--config --port 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
+  if (token.inlineValue !== true && /^-[^\d.]/.test(token.value))
+    return `${token.rawName} needs a value (${option.placeholder}); to pass ${quoted(token.value)} as the value, write ${token.rawName}=…`
+  return undefined
+}
+
+const refusal = (name: string, option: Option<unknown>, texts: readonly string[], reason: string): string => {
+  const given = texts.at(-1)
+  if (given === undefined) return `--${name} ${option.placeholder ?? ""} ${reason}`
+  return `--${name} ${quoted(given)}: ${reason}`
+}

@@ -1,0 +1,37 @@
+import { columnsOf, type Terminal } from "../terminal/terminal.ts"
+import { readVersion } from "../version.ts"
+import type { CommandSyntax, OptionTable, OptionValues } from "./arguments.ts"
+import { parseArguments } from "./arguments.ts"
+import { type ExitCode, exitCodes } from "./exit-codes.ts"
+import { renderHelp } from "./help.ts"
+
+/** One `reel` command, as the dispatcher sees it. */
+export interface Command {
+  readonly syntax: CommandSyntax
+  /** Arguments after the command's name. Rejects only for defects. */
+  readonly run: (argv: readonly string[], terminal: Terminal) => Promise<ExitCode>
+}
+
+/** Wraps a command's body in what all commands share: parsing, `--help`, `--version` and usage errors. */
+export const command = <Table extends OptionTable>(
+  syntax: CommandSyntax<Table>,
+  body: (options: OptionValues<Table>, terminal: Terminal, operands: readonly string[]) => Promise<ExitCode>,
+): Command => ({
+  syntax,
+  run: async (argv, terminal) => {
+    const parsed = parseArguments(syntax, argv)
+    switch (parsed._tag) {
+      case "Help":
+        terminal.standardOutput.write(renderHelp(syntax, columnsOf(terminal.standardOutput)))
+        return exitCodes.ok
+      case "Version":
+        terminal.standardOutput.write(`kubereel ${readVersion()}\n`)
+        return exitCodes.ok
+      case "Wrong":
+        terminal.standardError.write(`${parsed.error.message}\n`)
+        return exitCodes.usage
+      case "Options":
+        return body(parsed.options, terminal, parsed.operands)
+    }
+  },
+})

@@ -1,0 +1,22 @@
+/** All exit codes of `reel`. Scripts may rely on them; a test compares docs/reference/exit-codes.md with this table. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  incomplete: 3,
+  notPermitted: 4,
+  /** 128 + SIGINT, the shell's own convention. */
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** The meaning of each code, as one line of help. */
+export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: "everything requested was done",
+  failed: "failed; the message says why and what to do",
+  usage: "the command line or the configuration is invalid; nothing was done",
+  incomplete: "done, but the recording or the export is incomplete",
+  notPermitted: "the server rejected these credentials; the message names the missing permission",
+  interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
+}

@@ -1,0 +1,107 @@
+/**
+ * Points in time on the command line: RFC 3339, Unix seconds, `now`, or a duration before another point in time. All results
+ * are µs since the Unix epoch, the unit of recorded events.
+ *
+ * Ambiguous input is rejected rather than guessed: no local time zones, no months, no milliseconds mistaken for seconds.
+ */
+import { type Reading, refused, value } from "./arguments.ts"
+
+const second = 1_000_000
+const microsecondsPer: Readonly<Record<string, number>> = {
+  us: 1,
+  ms: 1_000,
+  s: second,
+  m: 60 * second,
+  h: 3_600 * second,
+  d: 86_400 * second,
+  w: 604_800 * second,
+}
+/** 2^53 µs, in June 2255: later numbers of µs are not exact. A number of ms mistaken for seconds is far beyond it. */
+const lastSecond = 9_007_199_254
+
+/** `90s`, `1h30m`, `1.5h`, `250ms` as an integer number of µs. A sign is not part of a duration. */
+export const parseDuration = (text: string): number | undefined => {
+  if (!/^(?:\d{1,12}(?:\.\d{1,9})?(?:us|ms|[smhdw]))+$/.test(text)) return undefined
+  let total = 0
+  for (const [, amount = "", unit = ""] of text.matchAll(/([\d.]+)([a-z]+)/g))
+    total += Number(amount) * (microsecondsPer[unit] ?? 0)
+  return total <= lastSecond * second ? Math.round(total) : undefined
+}
+
+/** The current time, and the time that durations count back from. */
+export interface Reference {
+  /** µs since the Unix epoch. */
+  readonly now: number
+  /** µs since the Unix epoch: `10m` and `-10m` are ten minutes before it. */
+  readonly before: number
+}
+
+/** Reads a point in time. */
+export const parseInstant = (text: string, reference: Reference): Reading<number> => {
+  if (text === "now") return value(reference.now)
+  const duration = parseDuration(text.replace(/^-/, ""))
+  if (duration !== undefined)
+    return duration <= reference.before ? value(reference.before - duration) : refused("it is before 1970")
+  if (text.startsWith("+")) return refused("the future has not been recorded; durations count back, so omit the +")
+  if (/^-\d+(?:\.\d+)?$/.test(text)) return refused("a duration needs a unit, such as -10m or -2h")
+  if (/^\d+(?:\.\d+)?$/.test(text)) return fromUnixSeconds(text)
+  return fromDate(text)
+}
+
+const fromUnixSeconds = (text: string): Reading<number> => {
+  const [whole = "", fraction = ""] = text.split(".")
+  const seconds = Number(whole)
+  if (seconds >= lastSecond) return refused("it is too large for seconds since 1970; is it in milliseconds?")
+  return value(seconds * second + microsecondsOf(fraction))
+}
+
+/** Digits after the decimal point as µs; further digits are cut off. */
+const microsecondsOf = (fraction: string): number => Number(fraction.slice(0, 6).padEnd(6, "0"))
+
+const forms =
+  "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m"
+
+const fromDate = (text: string): Reading<number> => {
+  const match = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(
+    text,
+  )
+  if (match === null) return refused(forms)
+  const [, year = "", month = "", day = "", hour, minute, seconds, fraction = "", zone] = match
+  if (hour === undefined) return refused("it needs a time of day, such as T10:00:00Z")
+  if (zone === undefined) return refused("it needs a time zone: append Z or an offset such as +01:00")
+  const isLeapSecond = seconds === "60"
+  const utc = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    isLeapSecond ? 59 : Number(seconds),
+  )
+  const isReal =
+    new Date(utc).toISOString().slice(0, 19) ===
+    `${year}-${month}-${day}T${hour}:${minute}:${isLeapSecond ? "59" : seconds}`
+  if (!isReal) return refused("there is no such date or time of day")
+  const offset = offsetMinutes(zone)
+  if (offset === undefined) return refused("its time zone offset is out of range")
+  // Unix time has no number for a leap second; it is counted as the first second of the next minute.
+  const unix = utc / 1000 - offset * 60 + (isLeapSecond ? 1 : 0)
+  if (unix < 0) return refused("it is before 1970")
+  return unix >= lastSecond
+    ? refused("it is after 2254")
+    : value(unix * second + (isLeapSecond ? 0 : microsecondsOf(fraction)))
+}
+
+const offsetMinutes = (zone: string): number | undefined => {
+  if (zone === "Z" || zone === "z") return 0
+  const hours = Number(zone.slice(1, 3))
+  const minutes = Number(zone.slice(4, 6))
+  return hours > 23 || minutes > 59 ? undefined : (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** RFC 3339, with a fraction only if there is one: `2026-11-21T10:00:00.000001Z`. */
+export const formatInstant = (microseconds: number): string => {
+  const whole = new Date(Math.floor(microseconds / second) * 1000).toISOString().slice(0, 19)
+  const fraction = microseconds % second
+  return `${whole}${fraction === 0 ? "" : `.${String(fraction).padStart(6, "0").replace(/0+$/, "")}`}Z`
+}

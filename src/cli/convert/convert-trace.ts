@@ -1,0 +1,191 @@
+/**
+ * Converts one trace: read, decompress, decode, encode, compress, publish. As with an export, the output gets its name only
+ * once it is complete; a failure before that leaves nothing behind.
+ *
+ * Encoding a format for replay requires knowledge of the whole trace, so the input is read twice: a file is opened again, a
+ * pipe is kept, as received, in a spool on disk.
+ */
+import { tmpdir } from "node:os"
+import * as Schema from "effect/Schema"
+import { openDecoder, openEncoder } from "../../trace/formats/codecs.ts"
+import { compressed, continued, DecompressionError, takeHead } from "../../trace/formats/compression.ts"
+import type { Compression } from "../../trace/formats/compression-names.ts"
+import { convertTrace, needsSurvey, surveyTrace } from "../../trace/formats/convert.ts"
+import {
+  BadTraceError,
+  type LeftOut,
+  nothingLeftOut,
+  type TraceFacts,
+  UnwritableTraceError,
+} from "../../trace/formats/format.ts"
+import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../../trace/formats/names.ts"
+import { type ItemFilter, withoutOwned } from "../../trace/formats/owned-items.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
+import type { TraceSurvey } from "../../trace/formats/trace-survey.ts"
+import { fileSpool, type Spool, SpoolError } from "../../trace/spool.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "../export/export-errors.ts"
+import type { OutputSink } from "../terminal/output-file.ts"
+import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./convert-input.ts"
+
+/** The input is not a readable trace. */
+export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
+  path: Schema.String,
+  /** Offset and reason. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.detail}. Nothing was written`
+  }
+}
+
+/** The trace cannot be represented in the requested format. */
+export class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertible", {
+  path: Schema.String,
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.detail}. Nothing was written`
+  }
+}
+
+export type ConvertError =
+  | InputUnreadable
+  | InputBad
+  | NotConvertible
+  | OutputExists
+  | OutputFailed
+  | ExportInterrupted
+  | SpoolError
+
+const classes = [InputUnreadable, InputBad, NotConvertible, OutputExists, OutputFailed, ExportInterrupted, SpoolError]
+
+/** How far the conversion is. */
+export interface ConvertProgress extends ReadProgress {
+  events: number
+  bytesWritten: number
+  size: number | undefined
+  /** The number of times the input is read. */
+  passes: 1 | 2
+}
+
+export interface ConvertOptions {
+  /** For messages. */
+  readonly inputName: string
+  readonly openInput: () => Promise<TraceInput>
+  /** Default: the format of its first bytes. */
+  readonly from: TraceFormatName | undefined
+  readonly to: TraceFormatName
+  readonly compression: Compression
+  /** Leave out objects that other objects of the trace own, directly or indirectly. */
+  readonly excludeOwned: boolean
+  readonly openSink: () => Promise<OutputSink>
+  /** Opens a spool for data that has to wait. Default: in the temporary directory. */
+  readonly openSpool?: () => Spool
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: Readonly<ConvertProgress>) => void
+}
+
+/** What was written. */
+export interface ConvertSummary {
+  readonly from: TraceFormatName
+  readonly events: number
+  readonly bytes: number
+  readonly leftOut: LeftOut
+}
+
+export type ConvertOutcome =
+  | { readonly _tag: "Converted"; readonly summary: ConvertSummary }
+  | { readonly _tag: "Failed"; readonly error: ConvertError }
+
+/** Converts one trace. Rejects only for defects; on every failure the sink has been discarded. */
+export const convertInto = async (options: ConvertOptions): Promise<ConvertOutcome> => {
+  let sink: OutputSink | undefined
+  const spools: Spool[] = []
+  const openSpool = (): Spool => {
+    const spool = options.openSpool?.() ?? fileSpool(tmpdir())
+    spools.push(spool)
+    return spool
+  }
+  try {
+    const input = await options.openInput()
+    sink = await options.openSink()
+    const summary = await transfer(options, input, sink, openSpool)
+    await sink.commit()
+    return { _tag: "Converted", summary }
+  } catch (cause) {
+    await sink?.discard()
+    const error = asConvertError(cause, options)
+    if (error === undefined) throw cause
+    return { _tag: "Failed", error }
+  } finally {
+    for (const spool of spools) spool[Symbol.dispose]()
+  }
+}
+
+const asConvertError = (cause: unknown, { inputName }: ConvertOptions): ConvertError | undefined => {
+  if (cause instanceof BadTraceError || cause instanceof DecompressionError)
+    return new InputBad({ path: inputName, detail: cause.message })
+  if (cause instanceof UnwritableTraceError) return new NotConvertible({ path: inputName, detail: cause.message })
+  return classes.some((known) => cause instanceof known) ? (cause as ConvertError) : undefined
+}
+
+const transfer = async (
+  options: ConvertOptions,
+  input: TraceInput,
+  sink: OutputSink,
+  openSpool: () => Spool,
+): Promise<ConvertSummary> => {
+  const { to } = options
+  const progress: ConvertProgress = { events: 0, bytesRead: 0, bytesWritten: 0, size: input.size, passes: 1 }
+  // Whether a pipe must be read twice is known only once its format is known.
+  const kept = input.size === undefined && (to !== "ndjson" || options.excludeOwned) ? openSpool() : undefined
+  const reading = { ...options, onProgress: () => options.onProgress(progress) }
+  const plain = plainTrace(kept === undefined ? input.bytes : keptIn(kept, input.bytes), reading, progress)
+  let again: AsyncGenerator<Uint8Array, void> | undefined
+  try {
+    const { head, isEnd } = await takeHead(plain, FORMAT_SIGNATURE_BYTES)
+    const from = options.from ?? formatOfBytes(head)
+    if (from === undefined)
+      throw new InputBad({ path: options.inputName, detail: unknownFormat(head.length === 0 && isEnd) })
+    let trace = continued(head, plain)
+    let facts: TraceFacts | undefined
+    let filter: ItemFilter | undefined
+    if (needsSurvey(from, to) || options.excludeOwned) {
+      progress.passes = 2
+      const survey = await surveyTrace(trace, await openDecoder(from))
+      facts = survey
+      if (options.excludeOwned) filter = ownedFilter(survey, options)
+      again = plainTrace(kept === undefined ? (await options.openInput()).bytes : readAgain(kept), reading, progress)
+      trace = again
+    }
+    const encoder = await openEncoder(to, { spool: openSpool, ...(facts && { facts }) })
+    let leftOut = nothingLeftOut
+    const converted = convertTrace(trace, await openDecoder(from), encoder, progress, filter)
+    const pieces = (async function* (): AsyncGenerator<Uint8Array, void> {
+      leftOut = yield* converted
+    })()
+    for await (const piece of compressed(pieces, options.compression)) {
+      if (options.signal.aborted) throw new ExportInterrupted()
+      await sink.write(piece)
+      progress.bytesWritten += piece.length
+      options.onProgress(progress)
+    }
+    return { from, events: progress.events, bytes: progress.bytesWritten, leftOut }
+  } finally {
+    await plain.return()
+    await again?.return()
+  }
+}
+
+const ownedFilter = (survey: TraceSurvey, { inputName, to }: ConvertOptions): ItemFilter => {
+  if (!survey.hasOwnerUids) {
+    const detail =
+      "its owner references have no UIDs, so owned objects cannot be recognised (--owned exclude). " +
+      "Exclude them when exporting: reel export --owned exclude"
+    throw new NotConvertible({ path: inputName, detail })
+  }
+  return withoutOwned(survey, (gvk) => to !== "simkube" || DEFAULT_TEMPLATE_PATHS.has(gvk))
+}
+
+const unknownFormat = (isEmpty: boolean): string =>
+  isEmpty ? "byte 0: it is empty" : "byte 0: not in a known trace format; if it is a trace, name its format with --from"

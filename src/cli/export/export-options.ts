@@ -1,0 +1,222 @@
+/** The options of `reel export` and the parsers of their values. */
+import { fileURLToPath } from "node:url"
+import { addressUrl, readTargetPath } from "../../blob/target-address.ts"
+import { type LabelRequirement, parseLabelSelector } from "../../recorder/configuration/label-selector.ts"
+import {
+  flag,
+  list,
+  oneOf,
+  optional,
+  type Reading,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "../command-line/arguments.ts"
+import { parseDuration } from "../command-line/instant.ts"
+import { parseSize } from "../command-line/size.ts"
+import type { LabelSelector } from "./export-client.ts"
+import { parseServiceAddress } from "./export-service-address.ts"
+
+const parseServer = (given: string): Reading<URL> => {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`)
+  return url === null || !/^https?:$/.test(url.protocol) || url.hostname === ""
+    ? refused("must be a URL such as http://127.0.0.1:7777")
+    : value(url)
+}
+
+/** A path; `-` for standard output. URLs of object stores are rejected: no one wants a file named `s3:/…`. */
+export const parseOutput = (given: string): Reading<string> => {
+  if (/^file:\/\//i.test(given)) {
+    const url = URL.parse(given)
+    return url === null || url.host !== "" ? refused("it is not a local file URL") : value(fileURLToPath(url))
+  }
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(given)?.[1]
+  return scheme === undefined
+    ? text(given)
+    : refused(`${scheme} is not supported; name a file, or write - for standard output`)
+}
+
+/** Where the trace goes: a local file (or `-`), or an object that the recorder writes. */
+export type Destination =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "store"; readonly url: string }
+
+const parseDestination = (given: string): Reading<Destination> => {
+  const target = readTargetPath(given)
+  if (target.tag === "store") return value({ kind: "store", url: addressUrl(target.address) })
+  // parseOutput has its own message for schemes that are not object stores.
+  if (target.tag === "refused" && /^(https|s3|s3a|gs|azure|az|adl|abfs|abfss):/i.test(given))
+    return refused(target.message)
+  const reading = parseOutput(given)
+  return reading._tag === "Refused" ? reading : value({ kind: "file", path: reading.value })
+}
+
+const parseTimeout = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  if (duration === undefined || duration === 0) return refused("must be a duration such as 30s or 2m")
+  // Longer timers overflow in Node and fire immediately.
+  return value(Math.min(Math.ceil(duration / 1000), 2 ** 31 - 1))
+}
+
+export const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
+  const reading = parseLabelSelector(given)
+  return reading._tag === "Refused" ? refused(reading.reason) : toLabelSelector(reading.requirements)
+}
+
+/** A selector in its text form as the object in SimKube's request, which supports no comparisons. */
+const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<LabelSelector> => {
+  const matchExpressions: NonNullable<LabelSelector["matchExpressions"]>[number][] = []
+  for (const { key, operator, values } of requirements) {
+    if (operator === "GreaterThan" || operator === "LessThan") return refused("> and < are not supported in an export")
+    matchExpressions.push(values.length === 0 ? { key, operator } : { key, operator, values })
+  }
+  return value({ matchExpressions })
+}
+
+/** Where `reel record` listens by default. */
+export const defaultServer = "http://127.0.0.1:7777"
+
+/** SimKube's own client exports the last half hour; scripts that migrate get the same window. */
+export const defaultStart = "-30m"
+
+export const exportOptions = {
+  output: optional({
+    short: "o",
+    placeholder: "FILE",
+    help: "where to write the trace: a file, - for standard output, or s3://BUCKET/KEY (also gs:// and azure://), which the recorder writes (required unless --dry-run)",
+    parse: parseDestination,
+  }),
+  format: optional({
+    placeholder: "FORMAT",
+    help: "ndjson (complete), simkube (for replay with SimKube 2) or kwok (for replay with kwokctl); default: by the extension of FILE (.sktrace is simkube, .yaml is kwok), else ndjson. FILE.zst and FILE.gz are compressed",
+    parse: oneOf("ndjson", "simkube", "kwok"),
+  }),
+  start: withDefault(defaultStart, {
+    placeholder: "TIME",
+    help: "start of the window, inclusive; a duration counts back from --end",
+    parse: text,
+  }),
+  end: withDefault("now", {
+    placeholder: "TIME",
+    help: "end of the window, exclusive; a duration counts back from now",
+    parse: text,
+  }),
+  namespace: list({
+    short: "n",
+    placeholder: "NAME",
+    help: "only objects in this namespace; * and ? are wildcards",
+    parse: text,
+    split: true,
+  }),
+  kind: list({
+    placeholder: "KIND",
+    help: "only this kind, such as apps/v1.Deployment or apps/*",
+    parse: text,
+    split: true,
+  }),
+  name: list({
+    placeholder: "NAME",
+    help: "only objects with this name, or namespace/name",
+    parse: text,
+    split: true,
+  }),
+  label: list({
+    placeholder: "SELECTOR",
+    help: "only objects whose labels match, such as app=web,tier!=db",
+    parse: parseExcludedLabel,
+    split: false,
+  }),
+  excludeNamespace: list({
+    placeholder: "NAME",
+    help: "exclude objects in this namespace; separate several with commas",
+    parse: text,
+    split: true,
+  }),
+  excludeKind: list({
+    placeholder: "KIND",
+    help: "exclude this kind, such as v1.Event; * and ? are wildcards",
+    parse: text,
+    split: true,
+  }),
+  excludeName: list({
+    placeholder: "NAME",
+    help: "exclude objects with this name, or namespace/name",
+    parse: text,
+    split: true,
+  }),
+  excludeLabel: list({
+    placeholder: "SELECTOR",
+    help: "exclude objects whose labels match, such as app=web,tier in (a,b)",
+    parse: parseExcludedLabel,
+    split: false,
+  }),
+  owned: optional({
+    placeholder: "MODE",
+    help: "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson",
+    parse: oneOf("include", "exclude"),
+  }),
+  daemonsetOwned: optional({
+    placeholder: "MODE",
+    help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
+    parse: oneOf("include", "exclude"),
+  }),
+  sanitise: optional({
+    placeholder: "MODE",
+    help: "replay: remove the fields that another cluster must set itself from the objects of an ndjson trace, as simkube and kwok always do; default: none",
+    parse: oneOf("none", "replay"),
+  }),
+  ownerTimeout: optional({
+    placeholder: "DURATION",
+    help: "how long the recorder may spend looking up unknown owners; default: 5s",
+    parse: parseTimeout,
+  }),
+  require: optional({
+    placeholder: "WHAT",
+    help: "all: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded",
+    parse: oneOf("all"),
+  }),
+  dryRun: flag({ help: "print what the export would contain and what would be missing; write nothing" }),
+  maximumTime: optional({
+    placeholder: "DURATION",
+    help: "abort the export after this long; default: the recorder's limit",
+    parse: parseTimeout,
+  }),
+  maximumSize: optional({
+    placeholder: "SIZE",
+    help: "abort the export if the trace grows larger than this, such as 10Gi; default: the recorder's limit",
+    parse: parseSize,
+  }),
+  force: flag({ short: "f", help: "overwrite FILE if it exists" }),
+  server: optional({
+    short: "s",
+    placeholder: "URL",
+    help: `URL of the recorder; default: ${defaultServer}`,
+    parse: parseServer,
+  }),
+  inCluster: optional({
+    placeholder: "NAMESPACE/SERVICE",
+    help: "export from the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
+    parse: parseServiceAddress,
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
+    parse: text,
+  }),
+  context: optional({
+    placeholder: "NAME",
+    help: "for --in-cluster: context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
+  tokenFile: optional({
+    placeholder: "FILE",
+    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
+    parse: text,
+  }),
+  timeout: withDefault("2m", {
+    placeholder: "DURATION",
+    help: "abort if no data arrives for this long",
+    parse: parseTimeout,
+  }),
+}

@@ -1,0 +1,110 @@
+/**
+ * The progress line of `reel export` on a terminal: bytes, events and time left.
+ *
+ * SimKube's format has the number of events at its beginning. For NDJSON the recorder is asked for a forecast, in parallel with
+ * the export and only if the output is a terminal; its counts do not apply filters by label and owner and are then shown as "at
+ * most". For a kwok trace only bytes are shown.
+ */
+
+import type { LiveClock, LiveLine } from "../terminal/live-line.ts"
+import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
+import type { Forecast } from "./export-forecast.ts"
+import type { TraceCount } from "./trace-check.ts"
+
+/** The expected number of events in a trace. */
+export interface ExpectedEvents {
+  readonly events: number
+  readonly accuracy: "exact" | "about" | "at most"
+}
+
+/** The expected number of events in an NDJSON trace, from a forecast. */
+export const expectedEvents = ({ kinds, countedBefore }: Forecast): ExpectedEvents => ({
+  events: kinds.reduce((sum, { objects, events, gaps }) => sum + objects + events + gaps.length, 0),
+  // Not exact: the forecast is made later than the export.
+  accuracy: countedBefore.length > 0 ? "at most" : "about",
+})
+
+/** How much of an export has arrived. */
+export interface ExportState {
+  /** ms since the first byte; `undefined` before it. */
+  readonly sinceFirstByteMs: number | undefined
+  /** ms since the export was requested. */
+  readonly elapsedMs: number
+  readonly bytes: number
+  /** `undefined` if events cannot be counted in this format. */
+  readonly count: TraceCount | undefined
+  readonly expected: ExpectedEvents | undefined
+}
+
+/** ms of transfer before its speed is a basis for estimating the time left. */
+const judgedAfterMs = 1000
+
+/** Renders the progress line. `what` is shown until the first byte arrives. */
+export const renderProgress = (what: string, state: ExportState): string => {
+  const { sinceFirstByteMs, elapsedMs, bytes, count } = state
+  if (sinceFirstByteMs === undefined) return `${what}: ${formatDuration(elapsedMs)}`
+  const parts = [`exporting: ${formatBytes(bytes)}`]
+  if (count === undefined) return [...parts, ...(elapsedMs < 1000 ? [] : [formatDuration(elapsedMs)])].join(", ")
+  const expected = totalOf(state, count)
+  if (expected === undefined) return [...parts, formatCount(count.events, "event")].join(", ")
+  const { events, accuracy } = expected
+  const word = accuracy === "exact" ? "" : `${accuracy} `
+  parts.push(`${formatInteger(count.events)} of ${word}${formatCount(events, "event")}`)
+  if (count.events > 0 && count.events < events && sinceFirstByteMs >= judgedAfterMs) {
+    const left = (sinceFirstByteMs * (events - count.events)) / count.events
+    parts.push(`${accuracy === "at most" ? "at most " : ""}${formatDuration(Math.ceil(left / 1000) * 1000)} left`)
+  }
+  return parts.join(", ")
+}
+
+/** An expectation is dropped once the trace exceeds it. */
+const totalOf = ({ expected }: ExportState, { events, of }: TraceCount): ExpectedEvents | undefined => {
+  if (of !== undefined) return { events: of, accuracy: "exact" }
+  return expected !== undefined && events <= expected.events ? expected : undefined
+}
+
+export interface ExportProgress {
+  /** Called for each piece with the total bytes so far. `count` is called when the line is painted. */
+  readonly received: (bytes: number, count: (() => TraceCount) | undefined) => void
+  readonly expect: (expected: ExpectedEvents) => void
+  /** Erases the line. May be called again. */
+  readonly close: () => void
+}
+
+/** ms between repaints while nothing arrives. */
+const tickMs = 1000
+
+/** Shows a line with the first bytes or after a second, and updates it while nothing arrives. */
+export const showProgress = (line: LiveLine, clock: LiveClock, what: string): ExportProgress => {
+  const begin = clock.now()
+  let firstByteAt: number | undefined
+  let bytes = 0
+  let count: (() => TraceCount) | undefined
+  let expected: ExpectedEvents | undefined
+  const show = (): void =>
+    line.show(() => {
+      const now = clock.now()
+      const sinceFirstByteMs = firstByteAt === undefined ? undefined : now - firstByteAt
+      return renderProgress(what, { sinceFirstByteMs, elapsedMs: now - begin, bytes, count: count?.(), expected })
+    })
+  let cancelTick = clock.after(tickMs, tick)
+  function tick(): void {
+    show()
+    cancelTick = clock.after(tickMs, tick)
+  }
+  return {
+    received(total, counted) {
+      firstByteAt ??= clock.now()
+      bytes = total
+      count = counted
+      show()
+    },
+    expect(given) {
+      expected = given
+    },
+    close() {
+      cancelTick()
+      line.close()
+    },
+  }
+}

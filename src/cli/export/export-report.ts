@@ -1,0 +1,79 @@
+/** The final report of `reel export`: what was written, and what is missing from it. */
+
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { formatInstant } from "../command-line/instant.ts"
+import { formatBytes, formatCount } from "../terminal/quantities.ts"
+import type { Terminal } from "../terminal/terminal.ts"
+import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
+import { ExportCut } from "./export-errors.ts"
+import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+
+/** A trace that was written to its destination. */
+export interface WrittenTrace extends ExportShortcomings {
+  /** A path, "standard output", or a URL. */
+  readonly place: string
+  /** `undefined` if they were not counted. */
+  readonly events: number | undefined
+  readonly bytes: number | undefined
+}
+
+const name = "reel export"
+
+/** Prints the report on standard error and returns the exit code. */
+export const report = (query: ExportQuery, written: WrittenTrace, { standardError }: Terminal): ExitCode => {
+  const say = (line: string): unknown => standardError.write(`${line}\n`)
+  const counts = [
+    ...(written.events === undefined ? [] : [formatCount(written.events, "event")]),
+    ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
+    `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
+  ]
+  say(`${written.place}: ${counts.join(", ")}`)
+  const { incomplete, gaps, unknownOwners, leftOut } = written
+  const isYoung = incomplete !== undefined && isYounger(query, incomplete)
+  if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
+  else if (incomplete !== undefined)
+    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
+  if (gaps > 0)
+    say(
+      `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
+    )
+  if (unknownOwners !== undefined)
+    say(
+      `${name}: some owners are not known yet: ${unknownOwners}. Their objects were treated as unowned; a longer --owner-timeout may help`,
+    )
+  // Not a reason for exit code 3: every export of this recording in this format lacks them.
+  if (leftOut !== undefined)
+    say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
+  const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
+  return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+/** Whether the trace is incomplete only because the recording is younger than the default window. */
+const isYounger = (query: ExportQuery, incomplete: string): boolean =>
+  query.isStartDefault && isBeforeRecording(incomplete)
+
+/** Whether the kinds lack only the time before they were recorded, which the recorder's readiness does not show. */
+const isBeforeRecording = (incomplete: string): boolean =>
+  incomplete.split(", ").every((kind) => /=(?:recorded-|unrecorded$)/.test(kind))
+
+const reasonOf = (incomplete: string, readiness: string): string =>
+  isBeforeRecording(incomplete)
+    ? "The recording does not reach back that far; --start 0 exports all of it"
+    : `For the reason see ${readiness}`
+
+const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
+
+/** Prints a forecast on standard output and returns the exit code that the export would have. Throws {@link ExportCut} if the response is not a forecast. */
+export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
+  const forecast = readForecast(answer)
+  if (forecast === undefined)
+    throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the response is not a recorder's forecast" })
+  const incomplete = forecast.incomplete.join(", ")
+  const isYoung = incomplete !== "" && isYounger(query, incomplete)
+  const lines = [...renderForecast(forecast)]
+  if (isYoung) lines.push("the recording is younger than the window")
+  else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
+  for (const line of lines) standardOutput.write(`${line}\n`)
+  return verdictCodes[verdictOf(forecast, isYoung)]
+}

@@ -1,0 +1,192 @@
+/**
+ * A request to a running recorder and the head of its response.
+ *
+ * Guarantees: receiving nothing for longer than `idleTimeoutMs` is an error, before the response and in the middle of it;
+ * `102 Processing` resets the time. Only the beginning of an error response is buffered.
+ */
+import type {
+  ClientRequest,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  RequestOptions,
+} from "node:http"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { codeOf, type ExportError, ExportInterrupted, ExportRefused, ServerUnreachable } from "./export-errors.ts"
+
+/** A recorder, and how to send requests to it. */
+export interface Recorder {
+  /** Its name in messages: `http://127.0.0.1:7777`, `the recorder kubereel/kubereel`. */
+  readonly name: string
+  /** The URL, or the command, that shows the state of its kinds. */
+  readonly readiness: string
+  /** The URL that export requests are sent to. */
+  readonly url: URL
+  /** Headers that authenticate the client, in addition to those of every export. They contain secrets. */
+  readonly headers: OutgoingHttpHeaders
+  /** Connection options: TLS, a tunnel through a proxy. Waits at most `timeoutMs`. */
+  readonly connect: (signal: AbortSignal, timeoutMs: number) => Promise<RequestOptions>
+  /** The error for a request without a response. */
+  readonly unreachable: (cause: unknown) => ExportError
+  /** The error for a response whose status is not 200. */
+  readonly refused: (refusal: Refusal) => ExportError
+}
+
+/** A response with a status other than 200. */
+export interface Refusal {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Its beginning, as received. */
+  readonly body: Buffer
+}
+
+export interface RecorderAddress {
+  readonly recorder: Recorder
+  /** ms without a byte after which the recorder is considered gone. */
+  readonly idleTimeoutMs: number
+  readonly userAgent: string
+}
+
+/** A recorder that listens at a URL. `token` is `undefined` if the recorder requires none. */
+export const recorderAt = (server: URL, token: string | undefined): Recorder => {
+  const { origin } = server
+  const url = new URL(server)
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/export`
+  return {
+    name: origin,
+    readiness: `${origin}/readyz?verbose`,
+    url,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    // For one request, a keep-alive connection would only keep the process alive.
+    connect: async () => ({ agent: false }),
+    unreachable: (cause) => new ServerUnreachable({ server: origin, ...describeCause(cause) }),
+    refused: (refusal) =>
+      refusedByRecorder(origin, refusal, {
+        401: "Pass a token with --token-file or in KUBEREEL_TOKEN",
+        404: "Is it a recorder? Check --server",
+      }),
+  }
+}
+
+/** A recorder's error response as an error. `advice` is by status; for 401 it is used only if a recorder sent the response. */
+export const refusedByRecorder = (
+  server: string,
+  { status, headers, body }: Refusal,
+  advice: Readonly<Record<number, string>>,
+): ExportRefused => {
+  const requestId = headerOf({ headers }, "kubereel-request-id") ?? ""
+  const retryAfter = Number(headerOf({ headers }, "retry-after"))
+  const hint = status === 401 && requestId === "" ? undefined : advice[status]
+  return new ExportRefused({
+    server,
+    status,
+    detail: oneLine(body),
+    requestId,
+    ...(retryAfter > 0 && { retryAfterSeconds: retryAfter }),
+    ...(hint !== undefined && { advice: hint }),
+  })
+}
+
+/** The facts of an error that messages contain. */
+export const describeCause = (cause: unknown): { readonly code: string; readonly detail: string } => ({
+  code: codeOf(cause),
+  detail: cause instanceof Error ? cause.message : String(cause),
+})
+
+/**
+ * Posts an export request and resolves with the response if its status is 200. Rejects with the errors of
+ * {@link Recorder.unreachable} and {@link Recorder.refused} or, once `signal` is aborted, with {@link ExportInterrupted}.
+ */
+export const postExport = async (
+  address: RecorderAddress,
+  body: string,
+  accept: string,
+  signal: AbortSignal,
+): Promise<IncomingMessage> => {
+  const { recorder } = address
+  const { request } = recorder.url.protocol === "https:" ? await import("node:https") : await import("node:http")
+  const response = await send(address, body, accept, request, signal).catch((cause: unknown) => {
+    throw signal.aborted ? new ExportInterrupted() : recorder.unreachable(cause)
+  })
+  const { statusCode: status = 0, headers } = response
+  if (status === 200) return response
+  throw recorder.refused({ status, headers, body: await beginningOf(response) })
+}
+
+/** The value of a header, with control characters made visible; `undefined` if it is absent or empty. */
+export const headerOf = ({ headers }: Pick<IncomingMessage, "headers">, name: string): string | undefined => {
+  const value = headers[name]
+  const text = Array.isArray(value) ? value.join(", ") : value
+  return text === undefined || text === "" ? undefined : visible(text)
+}
+
+type Requester = (url: URL, options: RequestOptions) => ClientRequest
+
+/** No byte arrived within the allowed time. */
+class IdleError extends Error {
+  readonly code = "TIMEOUT"
+}
+
+const send = async (
+  { recorder, idleTimeoutMs, userAgent }: RecorderAddress,
+  body: string,
+  accept: string,
+  request: Requester,
+  signal: AbortSignal,
+): Promise<IncomingMessage> => {
+  const connection = await recorder.connect(signal, idleTimeoutMs)
+  return new Promise((resolve, reject) => {
+    const sent = request(recorder.url, {
+      ...connection,
+      method: "POST",
+      headers: {
+        ...connection.headers,
+        ...recorder.headers,
+        accept,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        "accept-encoding": "identity",
+        "user-agent": userAgent,
+      },
+      signal,
+    })
+    let response: IncomingMessage | undefined
+    sent.setTimeout(idleTimeoutMs, () => {
+      const idle = new IdleError(`no data arrived for ${idleTimeoutMs / 1000} s`)
+      // Once there is a response, only destroying the response passes the reason on to its reader.
+      if (response === undefined) sent.destroy(idle)
+      else response.destroy(idle)
+    })
+    sent.on("response", (received) => {
+      response = received
+      resolve(received)
+    })
+    sent.on("error", reject)
+    sent.end(body)
+  })
+}
+
+/** characters of an error response that are shown. */
+const longestDetail = 500
+/** bytes of an error response that are read: an API server's Status is longer than the message in it. */
+const longestRefusal = 16 * 1024
+
+/** If the error response is truncated, returns what arrived. */
+const beginningOf = async (response: IncomingMessage): Promise<Buffer> => {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const piece of response as AsyncIterable<Uint8Array>) {
+      pieces.push(piece)
+      length += piece.length
+      if (length > longestRefusal) break
+    }
+  } catch {
+    // The status alone says that the request failed; the text is optional.
+    pieces.push(Buffer.from(" …"))
+  }
+  return Buffer.concat(pieces)
+}
+
+const oneLine = (body: Buffer): string =>
+  visible(body.toString("utf8").replace(/\s+/g, " ").trim().slice(0, longestDetail)).slice(0, longestDetail)

@@ -1,0 +1,105 @@
+/** Options of `reel record` that control access to it: who may export, to which destinations, and how much. */
+
+import { type AllowedPlace, readAllowList } from "../../blob/allow-list.ts"
+import type { AccessSettings } from "../../recorder/access/open-access.ts"
+import type { ExportLimits } from "../../recorder/export/limits.ts"
+import {
+  flag,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  type Reading,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "../command-line/arguments.ts"
+import { parseDuration } from "../command-line/instant.ts"
+import { parseSize } from "../command-line/size.ts"
+
+const parseTarget = (given: string): Reading<AllowedPlace> => {
+  const reading = readAllowList([given])
+  const place = reading.tag === "allow-list" ? reading.places[0] : undefined
+  if (place !== undefined) return value(place)
+  return refused(reading.tag === "refused" ? reading.faults.join("; ") : "it names no location")
+}
+
+const parseHostName = (given: string): Reading<string> =>
+  /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252})$/.test(given)
+    ? value(given)
+    : refused("must be a host name without a port, such as recorder.example.com")
+
+/** ms. */
+const parseTime = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  return duration === undefined || duration < 1_000_000
+    ? refused("must be a duration of at least one second, such as 90s, 10m or 1h")
+    : value(duration / 1000)
+}
+
+/** bytes; `none` means no limit. */
+const parseLimit = (given: string): Reading<number> =>
+  given === "none" ? value(Number.POSITIVE_INFINITY) : parseSize(given)
+
+export const accessOptions = {
+  auth: withDefault("none", {
+    placeholder: "HOW",
+    help: "who may export and read metrics and coverage: anyone who can reach the address (none), anyone with a token from --token-file (token), or users who may create exports.kubereel.dev (kubernetes)",
+    parse: oneOf("none", "token", "kubernetes"),
+  }),
+  tokenFile: optional({
+    placeholder: "FILE",
+    help: "for --auth token: file with one token per line; read again for each request",
+    parse: text,
+  }),
+  allowAnonymous: flag({ help: "allow --auth none on an address that other machines can reach" }),
+  allowHost: list({
+    placeholder: "NAME",
+    help: "for --auth none: a host name that clients may use, besides localhost and IP addresses, such as that of a proxy",
+    parse: parseHostName,
+    split: true,
+  }),
+  allowTarget: list({
+    placeholder: "PREFIX",
+    help: "object store location that requests may have traces written to, such as s3://traces/team-a; default: none",
+    parse: parseTarget,
+    split: false,
+  }),
+  maximumExportTime: withDefault("1h", {
+    placeholder: "DURATION",
+    help: "abort an export after this long; a request may set a lower limit",
+    parse: parseTime,
+  }),
+  maximumExportSize: withDefault("none", {
+    placeholder: "SIZE",
+    help: "abort an export that grows larger than this, such as 10Gi; a request may set a lower limit",
+    parse: parseLimit,
+  }),
+}
+
+/** The options as settings of the recorder. */
+export interface RecordAccess {
+  readonly access: AccessSettings
+  readonly allowedTargets: ReadonlyArray<AllowedPlace>
+  readonly exportLimits: ExportLimits
+}
+
+type Given = OptionValues<typeof accessOptions>
+
+/** The settings, or the problem with the combination of options. */
+export const readAccess = (given: Given): RecordAccess | string => {
+  const access = accessOf(given)
+  if (typeof access === "string") return access
+  const exportLimits = { milliseconds: given.maximumExportTime, bytes: given.maximumExportSize }
+  return { access, allowedTargets: given.allowTarget, exportLimits }
+}
+
+const accessOf = ({ auth, tokenFile, allowAnonymous, allowHost }: Given): AccessSettings | string => {
+  if (auth !== "none" && allowAnonymous) return `--allow-anonymous cannot be combined with --auth ${auth}`
+  if (auth !== "none" && allowHost.length > 0) return `--allow-host is for --auth none, not for --auth ${auth}`
+  if (auth !== "token" && tokenFile !== undefined) return `--token-file is for --auth token, not for --auth ${auth}`
+  if (auth === "none") return { auth, allowAnonymous, ...(allowHost.length > 0 && { allowedHosts: allowHost }) }
+  if (auth === "kubernetes") return { auth }
+  return tokenFile === undefined ? "--auth token requires --token-file FILE" : { auth, tokenFile }
+}

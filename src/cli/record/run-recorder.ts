@@ -1,0 +1,148 @@
+/**
+ * Runs a recorder as a command: starts it, shows its status, stops it on SIGINT and SIGTERM, reloads its configuration on
+ * SIGHUP, and reports how it ended.
+ *
+ * A closed standard output or standard error does not end the recorder: it continues without them.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { KindStatus } from "../../recorder/kind-status.ts"
+import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
+import type { RecorderClose } from "../../recorder/recorder-actors.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { formatCount } from "../terminal/quantities.ts"
+import { readVersion } from "../version.ts"
+import type { RecordOutput, RunRecorder } from "./run-options.ts"
+
+/** ms between two reads of the counters. */
+const statusIntervalMs = 500
+
+/** The state when the recorder was told to stop; afterwards every kind is `stopped`. */
+interface Outcome {
+  readonly incomplete: ReadonlyArray<KindStatus>
+  readonly closed: () => RecorderClose | undefined
+}
+
+export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...options }, output) => {
+  const stop = new AbortController()
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) {
+      output.log.warn(`${signal} again: exiting immediately; everything acknowledged is on disk`)
+      process.exit(exitCodes.interrupted)
+    }
+    output.log.info(`${signal}: shutting down; send it again to exit immediately`)
+    stop.abort()
+  }
+  let reload: (() => Promise<void>) | undefined
+  // On a terminal, SIGHUP means that the terminal is gone. Before the recorder runs, there is nothing to reload.
+  const onHangUp = (signal: NodeJS.Signals): void => {
+    if (process.stdin.isTTY) onSignal(signal)
+    else void reload?.()
+  }
+  process.on("SIGINT", onSignal)
+  process.on("SIGTERM", onSignal)
+  process.on("SIGHUP", onHangUp)
+  for (const stream of [process.stdout, process.stderr]) {
+    // Never removed: the last write may fail after this function has returned.
+    if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
+  }
+  try {
+    const settings = { ...options, reportEvents: verbosity > 0, version: readVersion() }
+    const program = Effect.scoped(
+      Effect.gen(function* () {
+        const started = startRecorder(settings, output.log)
+        const running = yield* Effect.raceFirst(started, Effect.as(aborted(stop.signal), undefined))
+        if (running === undefined) return undefined
+        reload = running.reload
+        if (output.isLive) yield* Effect.forkScoped(showStatus(running, output))
+        yield* Effect.raceFirst(aborted(stop.signal), running.actors.ended)
+        const { statuses, closed } = running.actors
+        return { incomplete: statuses.incomplete(), closed } satisfies Outcome
+      }),
+    )
+    const exit = await Effect.runPromiseExit(program)
+    if (Exit.isFailure(exit)) return fail(Cause.squash(exit.cause), output)
+    if (exit.value !== undefined) return conclude(exit.value, output)
+    output.log.warn("stopped before recording began")
+    return exitCodes.incomplete
+  } finally {
+    process.off("SIGINT", onSignal)
+    process.off("SIGTERM", onSignal)
+    process.off("SIGHUP", onHangUp)
+  }
+}
+
+/** Without a listener, a closed pipe would end the process. There is no one left to report it to. */
+const ignoreLostReader = (): void => undefined
+
+const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitCode => {
+  const { events, unwritten = [] } = closed() ?? {}
+  log.info(events === undefined ? "stopped" : `recorded ${formatCount(events, "event")}`)
+  for (const { gvk, state, detail } of incomplete) log.warn(`${gvk} was ${state} at the end: ${detail}`)
+  for (const gvk of unwritten) {
+    log.error(
+      `${gvk}: the last events received could not be written. To record them, restart with the same --data-dir before the server discards them`,
+    )
+  }
+  if (unwritten.length > 0) return exitCodes.incomplete
+  if (incomplete.length === 0) return exitCodes.ok
+  return incomplete.every(({ isRefused }) => isRefused) ? exitCodes.notPermitted : exitCodes.incomplete
+}
+
+/** Errors that are mistakes of the user. */
+const usageErrors: ReadonlySet<string> = new Set([
+  "ConfigurationInvalidError",
+  "ConfigurationUnreadableError",
+  "AnonymousRefused",
+  "TokenFileError",
+])
+
+const fail = (cause: unknown, output: RecordOutput): ExitCode => {
+  const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
+  for (const line of reasonOf(cause).split("\n")) output.log.error(line)
+  return usageErrors.has(tag) ? exitCodes.usage : exitCodes.failed
+}
+
+const aborted = (signal: AbortSignal): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (signal.aborted) return resume(Effect.void)
+    signal.addEventListener("abort", () => resume(Effect.void), { once: true })
+  })
+
+/** 0 if the watcher does not reply in time. */
+const liveObjectsOf = (watcher: RunningRecorder["actors"]["watchers"][number]["watcher"]): Effect.Effect<number> =>
+  watcher.call("statistics", undefined, statusIntervalMs).pipe(
+    Effect.map(({ liveObjects }) => liveObjects),
+    Effect.orElseSucceed(() => 0),
+  )
+
+/** Reads the counters twice a second and shows them. Not run without a terminal, because each call wakes every thread. */
+const showStatus = ({ actors }: RunningRecorder, output: RecordOutput) =>
+  Effect.gen(function* () {
+    const startedMs = performance.now()
+    let lastSequence: number | undefined
+    let lastMs = startedMs
+    while (true) {
+      yield* Effect.sleep(statusIntervalMs)
+      // Concurrently, so that one actor that does not reply does not delay the line.
+      const [store, live] = yield* Effect.all(
+        [
+          actors.store.call("statistics", undefined, statusIntervalMs).pipe(Effect.orElseSucceed(() => undefined)),
+          Effect.forEach(actors.watchers, ({ watcher }) => liveObjectsOf(watcher), { concurrency: "unbounded" }),
+        ],
+        { concurrency: "unbounded" },
+      )
+      const nowMs = performance.now()
+      const events = store === undefined || lastSequence === undefined ? 0 : Math.max(0, store.sequence - lastSequence)
+      output.showStatus({
+        eventsPerSecond: (events * 1000) / (nowMs - lastMs),
+        objects: live.reduce((sum, objects) => sum + objects, 0),
+        lagMs: store?.lagMs,
+        kinds: actors.statuses.all(),
+        uptimeMs: nowMs - startedMs,
+      })
+      lastMs = nowMs
+      lastSequence = store?.sequence ?? lastSequence
+    }
+  })

@@ -1,0 +1,50 @@
+/** The parts of its process that a command uses, so that tests can replace them. */
+import type { Writable } from "node:stream"
+
+/** An output stream; `isTTY` and `columns` are set if it is a terminal. */
+export interface Output extends Writable {
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+export interface Terminal {
+  /** Results only, so that they can be piped. */
+  readonly standardOutput: Output
+  /** Messages for people. */
+  readonly standardError: Output
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /**
+   * Calls `listener` when the user wants the command to end (Ctrl-C, SIGTERM); while it is registered, these signals do not end
+   * the process by themselves. The returned function removes the listener.
+   */
+  readonly onInterrupt: (listener: () => void) => () => void
+}
+
+const signals = ["SIGINT", "SIGTERM"] as const
+
+/** The process itself. */
+export const processTerminal: Terminal = {
+  standardOutput: process.stdout,
+  standardError: process.stderr,
+  environment: process.env,
+  onInterrupt(listener) {
+    for (const signal of signals) process.on(signal, listener)
+    return () => {
+      for (const signal of signals) process.off(signal, listener)
+    }
+  },
+}
+
+/** Width for texts: the terminal's, or 80 if the output is not a terminal or does not know its width (a serial line reports 0). */
+export const columnsOf = (output: Pick<Output, "columns">): number => output.columns || 80
+
+/** Whether to repaint lines in place: a terminal that understands control sequences. */
+export const isLive = (output: Output, environment: Terminal["environment"]): boolean =>
+  output.isTTY === true && environment.TERM !== "dumb"
+
+/** Whether to colour text: https://no-color.org, and FORCE_COLOR for programs that show our output. */
+export const isColoured = (output: Output, environment: Terminal["environment"]): boolean => {
+  if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== "") return false
+  if (environment.FORCE_COLOR !== undefined) return environment.FORCE_COLOR !== "0"
+  return isLive(output, environment)
+}

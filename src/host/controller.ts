@@ -1,0 +1,118 @@
+/**
+ * What all controllers share: a queue of object keys, filled by changes of caches, worked off by one function that
+ * compares what is with what should be.
+ */
+
+import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
+import type { Kind } from "../kube/client/kinds.ts"
+import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
+import { controllerOf } from "../kube/client/owner-references.ts"
+import type { Cluster } from "../sandbox/workload/cluster.ts"
+import { selectorMatches } from "../sandbox/workload/selectors.ts"
+import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
+import { type ChangeHandler, keyOf, objectKey } from "./object-cache.ts"
+import { WorkQueue } from "./work-queue.ts"
+
+/** What a controller is given. */
+export interface Surroundings {
+  readonly cluster: Cluster
+  readonly events: EventRecorder
+}
+
+/** A running controller. */
+export interface Controller {
+  readonly name: string
+  /** Begins to work; the caches are complete. */
+  start(): void
+  /** Resolves when what is in work is done. */
+  close(): Promise<void>
+}
+
+/** Records Events about objects under one name. */
+export type Record = (object: ApiObject, type: EventType, reason: string, message: string) => void
+
+export const recordAs =
+  (events: EventRecorder, source: EventSource): Record =>
+  (object, type, reason, message) =>
+    events.record(source, { object, type, reason, message })
+
+/** Runs `reconcile` for keys. A conflict is no error: the newer state is on its way. */
+export class KeyedController implements Controller {
+  readonly name: string
+  readonly queue: WorkQueue
+  readonly #initialKeys: () => Iterable<string>
+  #isStarted = false
+
+  constructor(
+    name: string,
+    { cluster }: Surroundings,
+    reconcile: (key: string) => Promise<void>,
+    initialKeys: () => Iterable<string>,
+  ) {
+    this.name = name
+    this.#initialKeys = initialKeys
+    this.queue = new WorkQueue({
+      clock: cluster.clock,
+      process: async (key) => {
+        try {
+          await reconcile(key)
+        } catch (error) {
+          if (!isTerminatingNamespace(error)) throw error
+        }
+      },
+      onError: (key, error) => {
+        if (!(error instanceof ConflictError)) cluster.trouble(`${name} ${key}: ${String(error)}`)
+      },
+    })
+  }
+
+  start(): void {
+    this.#isStarted = true
+    for (const key of this.#initialKeys()) this.queue.add(key)
+  }
+
+  /** Before `start` nothing is queued: the initial keys cover it. */
+  enqueue(key: string): void {
+    if (this.#isStarted) this.queue.add(key)
+  }
+
+  enqueueAfter(key: string, delayMs: number | undefined): void {
+    if (this.#isStarted && delayMs !== undefined) this.queue.addAfter(key, delayMs)
+  }
+
+  close(): Promise<void> {
+    return this.queue.close()
+  }
+}
+
+/** Queues every object that changed. */
+export const enqueueSelf =
+  <T extends ApiObject>(controller: KeyedController): ChangeHandler<T> =>
+  (changes) => {
+    for (const { previous, current } of changes) {
+      const object = current ?? previous
+      if (object !== undefined) controller.enqueue(keyOf(object))
+    }
+  }
+
+/**
+ * Queues the owners of objects that changed: before and after, as the owner may have changed; for orphans every owner in
+ * the namespace whose selector would adopt them.
+ */
+export const enqueueOwners =
+  <T extends ApiObject>(controller: KeyedController, ownerKind: Kind, { cluster }: Surroundings): ChangeHandler<T> =>
+  (changes) => {
+    const owners = cluster.cache<ApiObject & { readonly spec?: { readonly selector?: SelectorObject } }>(ownerKind)
+    for (const { previous, current } of changes) {
+      for (const object of [previous, current]) {
+        const owner = object === undefined ? undefined : controllerOf(object)
+        if (object !== undefined && owner?.kind === ownerKind.gvk.kind) {
+          controller.enqueue(objectKey(object.metadata.namespace, owner.name))
+        }
+      }
+      if (current === undefined || controllerOf(current) !== undefined) continue
+      for (const owner of owners.inNamespace(current.metadata.namespace)) {
+        if (selectorMatches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
+      }
+    }
+  }

@@ -1,0 +1,99 @@
+/**
+ * Connects `node:https` to an API server as a kubeconfig describes it: its authority, the client's certificate, the name to check,
+ * and the HTTP proxy between. The client of `src/kube/http` is made for what may be repeated and has no trailers; an export
+ * needs them.
+ */
+import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:http"
+import type { Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+import type { ApiEndpoint } from "../endpoint.ts"
+import { type HttpProxy, parseTarget, type Target } from "../http/target.ts"
+
+/** A URL, certificate or key that cannot be used. */
+export class UnusableEndpoint extends Error {
+  readonly code = "ERR_INVALID_ENDPOINT"
+}
+
+/** A proxy that does not lead to the API server; the message names it, without its password. */
+export class ProxyInTheWay extends Error {
+  readonly code = "ERR_PROXY_REFUSED"
+}
+
+export interface ApiServerRoute {
+  /** The URL of a path that begins with `/`. */
+  readonly url: (path: string) => URL
+  /** The identity that the kubeconfig gives. */
+  readonly headers: OutgoingHttpHeaders
+  /** Options that lead a request for {@link url} there. Rejects with what Node says, or {@link ProxyInTheWay}. */
+  readonly connect: (url: URL, signal: AbortSignal, timeoutMs: number) => Promise<RequestOptions>
+}
+
+/** @throws UnusableEndpoint */
+export const routeTo = (endpoint: ApiEndpoint): ApiServerRoute => {
+  const target = parseTarget(endpoint)
+  if ("problem" in target) throw new UnusableEndpoint(target.problem)
+  return {
+    url: (path) => new URL(endpoint.server.replace(/\/+$/, "") + path),
+    headers: grouped(endpoint.headers),
+    connect: async (url, signal, timeoutMs) => {
+      const { tls, proxy } = target
+      if (proxy === undefined) return { ...tls, agent: false }
+      if (tls === undefined) return forwarded(url, proxy)
+      const socket = await openTunnel(proxy, target, signal, timeoutMs)
+      return { createConnection: () => connectTls({ ...tls, socket, host: target.host }) }
+    },
+  }
+}
+
+/** Names that come several times, as Impersonate-Group does, keep all their values. */
+const grouped = (headers: ApiEndpoint["headers"]): OutgoingHttpHeaders => {
+  const byName = new Map<string, string[]>()
+  for (const [name, value] of headers) {
+    const values = byName.get(name.toLowerCase()) ?? []
+    byName.set(name.toLowerCase(), [...values, value])
+  }
+  return Object.fromEntries([...byName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
+}
+
+const authorizationOf = ({ authorization }: HttpProxy): OutgoingHttpHeaders =>
+  authorization === undefined ? {} : { "proxy-authorization": authorization }
+
+/** Without TLS a proxy is asked for the whole URL (RFC 9112 §3.2.2). */
+const forwarded = (url: URL, proxy: HttpProxy): RequestOptions => ({
+  agent: false,
+  hostname: proxy.host,
+  port: proxy.port,
+  path: url.href,
+  headers: { host: url.host, ...authorizationOf(proxy) },
+})
+
+const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const failed = (why: string): ProxyInTheWay =>
+      new ProxyInTheWay(`the proxy ${proxy.description} opens no tunnel to ${target.tunnelAuthority}: ${why}`)
+    const asked = request({
+      agent: false,
+      host: proxy.host,
+      port: proxy.port,
+      method: "CONNECT",
+      path: target.tunnelAuthority,
+      headers: { host: target.tunnelAuthority, ...authorizationOf(proxy) },
+      signal,
+    })
+    asked.setTimeout(timeoutMs, () => asked.destroy(failed(`it said nothing for ${timeoutMs / 1000} s`)))
+    asked.on("connect", ({ statusCode = 0, statusMessage = "" }, socket: Socket) => {
+      socket.setTimeout(0)
+      if (statusCode >= 200 && statusCode < 300) return resolve(socket)
+      socket.destroy()
+      reject(failed(`it answered ${statusCode} ${statusMessage}`.trimEnd()))
+    })
+    // A proxy that answers CONNECT as if it were a GET is none.
+    asked.on("response", (response) => {
+      response.destroy()
+      reject(failed(`it answered ${response.statusCode}`))
+    })
+    asked.on("error", (cause: NodeJS.ErrnoException) =>
+      reject(cause instanceof ProxyInTheWay || signal.aborted ? cause : failed(cause.message)),
+    )
+    asked.end()
+  })

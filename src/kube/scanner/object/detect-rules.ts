@@ -1,0 +1,140 @@
+/**
+ * What counts as a change of an object, as a small tree the scanner can follow while it walks over the bytes.
+ *
+ * Compiled once per kind. A pointer to something inside an array names elements by their index; there are no wildcards.
+ * A pointer that lies outside what `detect` looks at, or below one that is ignored already, changes nothing.
+ */
+
+import * as Schema from "effect/Schema"
+import { formatGvk, type GroupVersionKind } from "../../gvk.ts"
+import { parseJsonPointer } from "../json/json-pointer.ts"
+
+/**
+ * When an object counts as changed: `all` at every new resourceVersion; `content` when anything but its status and the
+ * server's own bookkeeping differs; `spec` when its `spec` differs (SimKube's rule).
+ */
+export type Detect = "all" | "content" | "spec"
+
+/** An `ignore` entry that is not a JSON pointer to a part of an object. */
+export class InvalidPointerError extends Schema.TaggedError<InvalidPointerError>()("InvalidPointerError", {
+  pointer: Schema.String,
+}) {
+  override get message() {
+    return `"${this.pointer}" is not a JSON pointer to a part of an object: write for example /metadata/annotations/a~1b`
+  }
+}
+
+/** One place on the way to something that is treated differently from its surroundings. */
+export interface DetectNode {
+  /** Whether what lies here counts, except where a child says otherwise. */
+  readonly keep: boolean
+  /** By member name, or by index for the elements of an array. */
+  readonly children: ReadonlyMap<string, DetectNode>
+}
+
+export interface DetectRules {
+  readonly detect: Detect
+  /** The object itself. */
+  readonly root: DetectNode
+}
+
+interface GrowingNode {
+  keep: boolean
+  children: Map<string, GrowingNode>
+}
+
+const node = (keep: boolean): GrowingNode => ({ keep, children: new Map() })
+
+const ignorePlace = (root: GrowingNode, tokens: ReadonlyArray<string>): void => {
+  let at = root
+  for (const [index, token] of tokens.entries()) {
+    let child = at.children.get(token)
+    if (child === undefined) {
+      if (!at.keep) return
+      child = node(true)
+      at.children.set(token, child)
+    }
+    if (index === tokens.length - 1) {
+      child.keep = false
+      child.children.clear()
+    }
+    at = child
+  }
+}
+
+/**
+ * Places that `content` leaves out for every kind. `apiVersion` and `kind` are among them because the items of a list
+ * carry neither, and an object must look the same in a list and in a watch.
+ */
+const notContent: ReadonlyArray<ReadonlyArray<string>> = [
+  ["apiVersion"],
+  ["kind"],
+  ["status"],
+  ["metadata", "resourceVersion"],
+  ["metadata", "generation"],
+  ["metadata", "managedFields"],
+]
+
+/** SimKube removes `nodeName` from tracked Pods before it compares them: being scheduled is no change of the Pod. */
+const notSpec: ReadonlyMap<string, ReadonlyArray<string>> = new Map([["v1.Pod", ["spec", "nodeName"]]])
+
+/**
+ * @param options.ignore JSON pointers that never count, on top of what `detect` leaves out; with `all` they are moot
+ * @throws InvalidPointerError naming the first entry of `ignore` that is none
+ */
+export const compileDetectRules = (options: {
+  readonly detect: Detect
+  readonly ignore: ReadonlyArray<string>
+  readonly gvk: GroupVersionKind
+}): DetectRules => {
+  const root = node(options.detect === "content")
+  if (options.detect === "content") for (const tokens of notContent) ignorePlace(root, tokens)
+  if (options.detect === "spec") {
+    root.children.set("spec", node(true))
+    const place = notSpec.get(formatGvk(options.gvk))
+    if (place !== undefined) ignorePlace(root, place)
+  }
+  for (const pointer of options.ignore) {
+    const tokens = parseJsonPointer(pointer)
+    if (tokens === undefined) throw new InvalidPointerError({ pointer })
+    ignorePlace(root, tokens)
+  }
+  return { detect: options.detect, root }
+}
+
+const detectAll = new Set(["v1.Pod", "v1.Node", "batch/v1.Job"])
+
+/** `all` for kinds whose status is their story (Pods, Nodes, Jobs), `content` for the others. */
+export const defaultDetect = (gvk: GroupVersionKind): Detect => (detectAll.has(formatGvk(gvk)) ? "all" : "content")
+
+/** What only says "still here" or repeats the status, on any kind, and is rewritten every few seconds. */
+const noise: ReadonlyArray<string> = [
+  // Leader election on Endpoints, ConfigMaps and PersistentVolumeClaims (client-go's resource locks before Leases, and
+  // its ports to other languages): a JSON record whose renewTime the leader rewrites every retry period, 2 s by default
+  // (kubernetes/kubernetes#34627 and #41635 report the load on watchers). Argo CD's default list has it too.
+  "/metadata/annotations/control-plane.alpha.kubernetes.io~1leader",
+  // cluster-autoscaler stamps its ConfigMap cluster-autoscaler-status at every scan, 10 s by default
+  // (ConfigMapLastUpdatedKey in its clusterstate/utils/status.go). The text under data.status carries the time as well;
+  // who tracks that ConfigMap ignores /data/status, which is no default because other ConfigMaps have such a key.
+  "/metadata/annotations/cluster-autoscaler.kubernetes.io~1last-updated",
+  // autoscaling/v1 has no room for these parts of a HorizontalPodAutoscaler's status, so the API server writes them as
+  // annotations on the way out (MetricStatusesAnnotation and HorizontalPodAutoscalerConditionsAnnotation in
+  // kubernetes/pkg/apis/autoscaling/annotations.go). In autoscaling/v2 they are status, which `content` leaves out.
+  "/metadata/annotations/autoscaling.alpha.kubernetes.io~1current-metrics",
+  "/metadata/annotations/autoscaling.alpha.kubernetes.io~1conditions",
+]
+
+/** Kinds of coordination.k8s.io whose spec holds a sign of life. */
+const signsOfLife: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  // Every holder renews its Lease every 2 s, every kubelet its node's Lease in kube-node-lease every 10 s.
+  ["Lease", ["/spec/renewTime"]],
+  // The coordinator asks in pingTime whether a candidate lives, which answers in renewTime (LeaseCandidateSpec).
+  ["LeaseCandidate", ["/spec/pingTime", "/spec/renewTime"]],
+])
+
+/**
+ * JSON pointers that never count unless the configuration says otherwise: leader election and autoscaler noise, without
+ * which a quiet cluster would look busy for ever.
+ */
+export const defaultIgnore = (gvk: GroupVersionKind): ReadonlyArray<string> =>
+  gvk.group === "coordination.k8s.io" ? [...noise, ...(signsOfLife.get(gvk.kind) ?? [])] : noise

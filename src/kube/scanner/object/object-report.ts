@@ -1,0 +1,139 @@
+/** Notes what a scan meets, member by member. */
+
+import { JsonBytes } from "../json/json-bytes.ts"
+import { isWhiteSpace } from "../json/white-space.ts"
+import { SimdResult } from "../simd/simd-scan.ts"
+import { Capture } from "./member-trie.ts"
+import type { ScannedObject } from "./scanned-object.ts"
+
+const QUOTE = 34
+const COMMA = 44
+const OPEN_BRACKET = 91
+const OPEN_BRACE = 123
+
+/** "true" as a little-endian word. */
+const TRUE = 0x65757274
+
+/** The result of a scan, filled while the scanner that extends it walks. */
+export abstract class ObjectReport implements ScannedObject {
+  nameStart = 0
+  nameEnd = 0
+  namespaceStart = 0
+  namespaceEnd = 0
+  uidStart = 0
+  uidEnd = 0
+  resourceVersionStart = 0
+  resourceVersionEnd = 0
+  apiVersionStart = 0
+  apiVersionEnd = 0
+  kindStart = 0
+  kindEnd = 0
+  ownerReferencesStart = 0
+  ownerReferencesEnd = 0
+  managedFieldsStart = 0
+  managedFieldsEnd = 0
+  initialEventsEnd = false
+  fingerprintLow = 0
+  fingerprintHigh = 0
+
+  /** The cursor, shared with the scanner of the line around the object. */
+  readonly json: JsonBytes = new JsonBytes()
+  protected hasMetadata = false
+
+  protected forget(): void {
+    this.hasMetadata = false
+    this.nameStart = this.nameEnd = 0
+    this.namespaceStart = this.namespaceEnd = 0
+    this.uidStart = this.uidEnd = 0
+    this.resourceVersionStart = this.resourceVersionEnd = 0
+    this.apiVersionStart = this.apiVersionEnd = 0
+    this.kindStart = this.kindEnd = 0
+    this.ownerReferencesStart = this.ownerReferencesEnd = 0
+    this.managedFieldsStart = this.managedFieldsEnd = 0
+    this.initialEventsEnd = false
+    this.fingerprintLow = this.fingerprintHigh = 0
+  }
+
+  /** Takes over what the pass in WebAssembly found. */
+  protected adopt(results: Int32Array): void {
+    this.nameStart = results[Capture.name * 2] as number
+    this.nameEnd = results[Capture.name * 2 + 1] as number
+    this.namespaceStart = results[Capture.namespace * 2] as number
+    this.namespaceEnd = results[Capture.namespace * 2 + 1] as number
+    this.uidStart = results[Capture.uid * 2] as number
+    this.uidEnd = results[Capture.uid * 2 + 1] as number
+    this.resourceVersionStart = results[Capture.resourceVersion * 2] as number
+    this.resourceVersionEnd = results[Capture.resourceVersion * 2 + 1] as number
+    this.apiVersionStart = results[Capture.apiVersion * 2] as number
+    this.apiVersionEnd = results[Capture.apiVersion * 2 + 1] as number
+    this.kindStart = results[Capture.kind * 2] as number
+    this.kindEnd = results[Capture.kind * 2 + 1] as number
+    this.ownerReferencesStart = results[Capture.ownerReferences * 2] as number
+    this.ownerReferencesEnd = results[Capture.ownerReferences * 2 + 1] as number
+    this.managedFieldsStart = results[Capture.managedFields * 2] as number
+    this.managedFieldsEnd = results[Capture.managedFields * 2 + 1] as number
+    this.initialEventsEnd = results[SimdResult.initialEventsEnd] !== 0
+    this.fingerprintLow = results[SimdResult.low] as number
+    this.fingerprintHigh = results[SimdResult.high] as number
+  }
+
+  /** Notes where a reported member stands: its key from `from`, its value at [start, end). False when of a wrong type. */
+  protected report(capture: number, first: number, from: number, start: number, end: number): boolean {
+    switch (capture) {
+      case Capture.name:
+        this.nameStart = start + 1
+        this.nameEnd = end - 1
+        return true
+      case Capture.namespace:
+        this.namespaceStart = start + 1
+        this.namespaceEnd = end - 1
+        return true
+      case Capture.uid:
+        this.uidStart = start + 1
+        this.uidEnd = end - 1
+        return true
+      case Capture.resourceVersion:
+        this.resourceVersionStart = start + 1
+        this.resourceVersionEnd = end - 1
+        return true
+      case Capture.apiVersion:
+        this.apiVersionStart = start + 1
+        this.apiVersionEnd = end - 1
+        return true
+      case Capture.kind:
+        this.kindStart = start + 1
+        this.kindEnd = end - 1
+        return true
+      case Capture.metadata:
+        this.hasMetadata = first === OPEN_BRACE
+        return this.hasMetadata
+      case Capture.ownerReferences:
+        this.ownerReferencesStart = start
+        this.ownerReferencesEnd = end
+        return first === OPEN_BRACKET
+      case Capture.managedFields:
+        this.managedFieldsStart = from
+        this.managedFieldsEnd = end
+        return true
+      default:
+        this.initialEventsEnd =
+          first === QUOTE && end - start === 6 && this.json.view.getInt32(start + 1, true) === TRUE
+        return true
+    }
+  }
+
+  /** Sets the span of managedFields from that of key and value: plus the comma behind it, or else the one before it. */
+  placeManagedFields(start: number, end: number): void {
+    const view = this.json.view
+    this.managedFieldsStart = start
+    this.managedFieldsEnd = end
+    const behind = this.json.skipSpace(end)
+    if (view.getUint8(behind) === COMMA) {
+      this.managedFieldsEnd = behind + 1
+      return
+    }
+    let before = start - 1
+    while (isWhiteSpace(view.getUint8(before))) before--
+    if (view.getUint8(before) === COMMA) this.managedFieldsStart = before
+  }
+}

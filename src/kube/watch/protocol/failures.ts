@@ -1,0 +1,114 @@
+/**
+ * What goes wrong with streams: refusals, broken lines, ends and silence, and where each of them leads. HTTP errors and
+ * errors inside a 200 answer are treated alike (rule 3).
+ */
+import type { ApiStatus } from "../../status.ts"
+import { absent, begin } from "../course.ts"
+import { expired, list, listAtOnce, listInPages } from "../listing.ts"
+import { giveUpSuccessor, succeed } from "../watching.ts"
+import type { Input, Phase, StreamId } from "./protocol.ts"
+import { classify } from "./refusal.ts"
+import { failure, type Transition } from "./transition.ts"
+
+type Ended = Extract<Input, { type: "ended" }>
+
+/** A Status instead of a stream, or at its end: what it means decides where to go, and after which wait. */
+export const refused = (step: Transition, stream: StreamId, status: ApiStatus): void => {
+  const phase = step.phase
+  if (!step.streams().includes(stream)) return
+  // The old stream still counts; when it ends the same refusal is met and handled with nothing in flight.
+  if (giveUpSuccessor(step, stream)) return
+  step.closeOthers(stream)
+  const refusal = classify(status)
+  const listing = isListing(phase)
+  if (phase.tag === "streaming-list" && refusal === "no-streaming-list") return listInPages(step)
+  if (refusal === "expired") {
+    if (!listing) return expired(step)
+    if (listAtOnce(step)) return
+    // A list older than the server keeps: start again from the latest state.
+    step.remember({ listFromDelivered: false })
+    return step.fail(status, "list", "list")
+  }
+  if (refusal === "too-large") {
+    step.remember({ listFromDelivered: false, suspicious: true })
+    return step.fail(status, listing ? "list" : "probe", "watch")
+  }
+  if (refusal === "not-found") return absent(step)
+  step.fail(status, listing ? "list" : "watch", listing ? "list" : "watch")
+}
+
+/** An ERROR line inside a 200 answer. */
+export const errorEvent = (step: Transition, stream: StreamId, status: ApiStatus): void => {
+  if (!step.streams().includes(stream)) return
+  step.commands.push({ type: "close", stream })
+  refused(step, stream, status)
+}
+
+/**
+ * A line that cannot be read. The stream is resumed before it: a damaged transfer heals and nothing is lost. If the
+ * same place is damaged again the server itself writes it so, and a list goes round it.
+ */
+export const malformed = (step: Transition, stream: StreamId, description: string): void => {
+  if (!step.streams().includes(stream)) return
+  step.closeAll()
+  const delivered = step.moment.delivered ?? ""
+  step.commands.push({ type: "alarm", detail: description })
+  if (step.phase.tag !== "watching") return step.fail(failure("MalformedLine", description), "list", "list")
+  if (step.memory.malformedAt === delivered) {
+    // The closed list of reasons has none that fits better: the server has the change, and it cannot be had from it any
+    // more. It still has the version, so a state not older than that will do, and may come from its cache.
+    const detail = `what follows version ${delivered} came twice in a form that cannot be read (${description})`
+    return list(step, "expired", { fromDelivered: true, detail: `${detail}; the present state was listed instead` })
+  }
+  step.remember({ malformedAt: delivered })
+  step.fail(failure("MalformedLine", description), "watch", "watch")
+}
+
+/** The response has ended, properly or not. */
+export const ended = (step: Transition, input: Ended): void => {
+  const phase = step.phase
+  if (!step.streams().includes(input.stream)) return
+  // Whoever died or was restarted behind an unclean end may have lost versions; a reader that blocked was merely hung up on.
+  if (input.whileBlocked) step.remember({ overloaded: true })
+  else if (input.outcome.tag !== "complete") step.remember({ suspicious: true })
+  if (phase.tag === "watching") return watchEnded(step, phase, input)
+  // A watch's whole life without the end bookmark, and never silent: a busy kind of a server that does not know the
+  // parameter (rule 2).
+  if (phase.tag === "streaming-list" && input.outcome.tag === "complete") return listInPages(step)
+  const status = failure("ConnectionLost", `the ${phase.tag} ended early: ${input.outcome.description}`)
+  step.fail(status, "list", "list")
+}
+
+const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>, input: Ended): void => {
+  if (giveUpSuccessor(step, input.stream)) return
+  const { delivered, progressed, nowMs } = step.moment
+  const isShort = nowMs - phase.openedAtMs < step.policy.veryShortWatchMs
+  if (progressed && !input.whileBlocked) step.remember({ overloaded: false })
+  // To a server without bookmarks that is behind our version every life of a watch looks like this (rule 12).
+  if (!isShort && !phase.heard && delivered === phase.from) step.remember({ suspicious: true })
+  if (phase.successor !== undefined) {
+    if (!step.memory.suspicious) return succeed(step, phase.successor, phase.answered)
+    step.commands.push({ type: "close", stream: phase.successor })
+  }
+  const isClean = input.outcome.tag === "complete" || input.outcome.tag === "truncated"
+  if (progressed || (isClean && !isShort)) return begin(step)
+  const status = failure(
+    "WatchEnded",
+    `the watch ended after ${Math.round(nowMs - phase.openedAtMs)} ms without an event: ${input.outcome.description}`,
+  )
+  step.fail(status, "watch", "watch")
+}
+
+/** No byte within the limit: the stream is given up. */
+export const silent = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (!step.streams().includes(stream)) return
+  step.closeAll()
+  // Synthetic events came and the end bookmark never did: the server does not know the parameter (rule 2).
+  if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)
+  step.remember({ suspicious: true })
+  const status = failure("Silent", "no byte came for longer than the server ever stays silent")
+  step.fail(status, isListing(phase) ? "list" : "watch", "watch")
+}
+
+const isListing = ({ tag }: Phase): boolean => tag === "streaming-list" || tag === "paging"

@@ -1,0 +1,208 @@
+/**
+ * The vocabulary of the list/watch state machine: its states, what can happen to it, and what it asks for.
+ *
+ * ```
+ *            ┌──────────── absent ◀── not installed ──┐
+ *            ▼                                        │
+ *  start ─▶ discovering ─▶ probing ─▶ watching ◀──────┤
+ *                │            │ lower version,   ▲    │
+ *                │ no version │ other cluster    │    │
+ *                ▼            ▼                  │    │
+ *              streaming-list ── refused ─▶ paging    │
+ *                     └── initial-events-end ──┘      │
+ *   any of them ── failed ─▶ backing-off ─▶ (where it was going)
+ * ```
+ */
+import type { ApiStatus } from "../../status.ts"
+
+/** What a kind is doing, for readiness, metrics and people (docs/reference/architecture.md#actors). */
+export type KindState = "listing" | "watching" | "waiting" | "forbidden" | "failing" | "stopped"
+
+/** Why a list is made. `first` leaves no gap; all others do, once the list is complete. */
+export type ListReason = "first" | "expired" | "overload" | "cluster-restored"
+
+/** Numbered by the machine; answers of a stream it no longer knows are ignored. */
+export type StreamId = number
+
+/** What a phase was going to do when it had to wait. */
+export type Intention = "discover" | "probe" | "list" | "watch"
+
+export type Phase =
+  | { readonly tag: "idle" }
+  | { readonly tag: "discovering" }
+  | { readonly tag: "absent" }
+  | { readonly tag: "probing" }
+  | { readonly tag: "streaming-list"; readonly stream: StreamId; readonly opened: boolean }
+  | {
+      readonly tag: "paging"
+      readonly stream: StreamId
+      /** The page under way was asked for by a continue token, which may have expired. */
+      readonly continues: boolean
+      /** One token has expired already, and everything was asked for in one answer; that is done once. */
+      readonly whole: boolean
+    }
+  | {
+      readonly tag: "watching"
+      readonly stream: StreamId
+      readonly openedAtMs: number
+      /** The version last delivered when the stream began to count, and whether a bookmark or more has come since. */
+      readonly from: string | undefined
+      readonly heard: boolean
+      /** The server has answered 200, to this watch or its successor: only then is the kind said to be watched. */
+      readonly answered: boolean
+      /** Opened, waiting for its first bytes; the old stream counts until then. */
+      readonly successor: StreamId | undefined
+    }
+  | { readonly tag: "backing-off"; readonly then: Intention }
+  | { readonly tag: "stopped" }
+
+/** Why a stream ended, as the transport saw it. */
+export interface StreamOutcome {
+  readonly tag: "complete" | "truncated" | "aborted" | "connection" | "malformed" | "timeout"
+  /** For people: code and message of the socket. */
+  readonly description: string
+}
+
+export type Input =
+  | { readonly type: "start"; readonly resumeVersion: string | undefined; readonly clusterUid: string | undefined }
+  | { readonly type: "stop" }
+  /** The kind is there; the UID of kube-system where it may be read. */
+  | { readonly type: "discovered"; readonly clusterUid?: string | undefined }
+  | { readonly type: "not-installed" }
+  | { readonly type: "discovery-failed"; readonly status: ApiStatus }
+  /** Answer to a probe: the version of the server now, and the UID of kube-system where it may be read. */
+  | { readonly type: "probed"; readonly version: string; readonly clusterUid: string | undefined }
+  | { readonly type: "probe-failed"; readonly status: ApiStatus }
+  | { readonly type: "opened"; readonly stream: StreamId }
+  | { readonly type: "refused"; readonly stream: StreamId; readonly status: ApiStatus }
+  /** The first body bytes of a stream have come. */
+  | { readonly type: "first-bytes"; readonly stream: StreamId }
+  | {
+      readonly type: "page-complete"
+      readonly stream: StreamId
+      readonly version: string
+      readonly continueToken: string | undefined
+    }
+  | { readonly type: "initial-events-end"; readonly stream: StreamId; readonly version: string }
+  | { readonly type: "bookmark"; readonly stream: StreamId }
+  /** An ERROR line inside a 200 answer. */
+  | { readonly type: "error-event"; readonly stream: StreamId; readonly status: ApiStatus }
+  /** A line that is not JSON, or not an object of this API. */
+  | { readonly type: "malformed-line"; readonly stream: StreamId; readonly description: string }
+  | {
+      readonly type: "ended"
+      readonly stream: StreamId
+      readonly outcome: StreamOutcome
+      readonly whileBlocked: boolean
+    }
+  | { readonly type: "silent"; readonly stream: StreamId }
+  /** Another session of the same kind has found that the server has another past; `detail` and `clusterUid` are what it saw. */
+  | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
+  | { readonly type: "retry" }
+  | { readonly type: "successor-due" }
+
+/** What is true outside when an input arrives. */
+export interface Moment {
+  /** Monotonic ms. */
+  readonly nowMs: number
+  /** In [0, 1). */
+  readonly random: () => number
+  /** Highest version delivered in this epoch, as the server wrote it; `undefined` before the first complete list. */
+  readonly delivered: string | undefined
+  /** Whether an event was delivered since the present stream was opened. */
+  readonly progressed: boolean
+}
+
+export type Command =
+  | { readonly type: "discover" }
+  | { readonly type: "probe" }
+  | {
+      readonly type: "open-streaming-list"
+      readonly stream: StreamId
+      readonly version: string | undefined
+      readonly timeoutSeconds: number
+    }
+  | {
+      readonly type: "open-page"
+      readonly stream: StreamId
+      readonly version: string | undefined
+      readonly continueToken: string | undefined
+    }
+  /** The list in one answer, without limit. */
+  | { readonly type: "open-whole-list"; readonly stream: StreamId; readonly version: string | undefined }
+  | {
+      readonly type: "open-watch"
+      readonly stream: StreamId
+      readonly version: string
+      readonly timeoutSeconds: number
+    }
+  | { readonly type: "close"; readonly stream: StreamId }
+  /** End the stream and report `silent` when no byte has come for that long. Replaces an earlier limit. */
+  | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
+  | { readonly type: "retry-after"; readonly ms: number }
+  | { readonly type: "successor-after"; readonly ms: number }
+  /** `detail`: what led to it, where the reason alone would not tell the truth. */
+  | { readonly type: "list-started"; readonly reason: ListReason; readonly detail: string | undefined }
+  | { readonly type: "list-completed"; readonly version: string }
+  | { readonly type: "epoch-started"; readonly detail: string }
+  /** What was delivered is of a history that is over, as the sink knows from elsewhere. */
+  | { readonly type: "history-forgotten" }
+  | { readonly type: "cluster-identified"; readonly uid: string }
+  | { readonly type: "unauthorized" }
+  | { readonly type: "alarm"; readonly detail: string }
+  | { readonly type: "state"; readonly state: KindState; readonly detail: string }
+
+/** What the machine remembers across phases. */
+export interface Memory {
+  readonly nextStream: StreamId
+  /** False once the server refused `sendInitialEvents` (rule 2): remembered for this server. */
+  readonly streamingList: boolean
+  /** Why the list under way, or the next one, is made. */
+  readonly listReason: ListReason
+  readonly listDetail: string | undefined
+  /** True if the next list may name the version last delivered (rule 2: not after 410 or "too large"). */
+  readonly listFromDelivered: boolean
+  /** A list is due or under way: no watch begins before it is complete. */
+  readonly listPending: boolean
+  readonly clusterUid: string | undefined
+  /** The last bookmark, in monotonic ms, and the longest interval seen between two of one stream. */
+  readonly lastBookmark: { readonly stream: StreamId; readonly atMs: number } | undefined
+  readonly bookmarkIntervalMs: number | undefined
+  /** Monotonic ms of the relists within the window. */
+  readonly relists: ReadonlyArray<number>
+  readonly backOffBaseMs: number
+  readonly lastFailureMs: number
+  /** The version at which a line was malformed: a second time there the list is made anew. */
+  readonly malformedAt: string | undefined
+  /** The last stream ended while the reader was blocked: an expiry that follows is our own fault. */
+  readonly overloaded: boolean
+  /** Whether the last streams failed: an unclean end is worth a probe before resuming. */
+  readonly suspicious: boolean
+}
+
+export interface WatchState {
+  readonly phase: Phase
+  readonly memory: Memory
+}
+
+/** Nothing is known and nothing is under way. */
+export const initialState: WatchState = {
+  phase: { tag: "idle" },
+  memory: {
+    nextStream: 1,
+    streamingList: true,
+    listReason: "first",
+    listDetail: undefined,
+    listFromDelivered: false,
+    listPending: false,
+    clusterUid: undefined,
+    lastBookmark: undefined,
+    bookmarkIntervalMs: undefined,
+    relists: [],
+    backOffBaseMs: 0,
+    lastFailureMs: Number.NEGATIVE_INFINITY,
+    malformedAt: undefined,
+    overloaded: false,
+    suspicious: false,
+  },
+}

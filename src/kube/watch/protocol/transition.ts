@@ -1,0 +1,121 @@
+/**
+ * One step of the protocol under construction: the phase and memory to be, and the commands so far. What every transition
+ * needs, whatever it is about: waiting, failing, streams, time limits.
+ */
+import { compareResourceVersions, parseResourceVersion } from "../../resource-version.ts"
+import type { ApiStatus } from "../../status.ts"
+import type { WatchPolicy } from "./policy.ts"
+import type { Command, Intention, Memory, Moment, Phase, WatchState } from "./protocol.ts"
+import { classify } from "./refusal.ts"
+
+/** Made for one input. `phase` and `memory` are replaced, never changed in place: the state before stays as it was. */
+export class Transition {
+  readonly policy: WatchPolicy
+  readonly moment: Moment
+  readonly commands: Array<Command> = []
+  phase: Phase
+  memory: Memory
+
+  constructor(policy: WatchPolicy, state: WatchState, moment: Moment) {
+    this.policy = policy
+    this.moment = moment
+    this.phase = state.phase
+    this.memory = state.memory
+  }
+
+  result(): readonly [WatchState, ReadonlyArray<Command>] {
+    return [{ phase: this.phase, memory: this.memory }, this.commands]
+  }
+
+  /** Waits as long as the refusal asks for, then goes on with `then`. `phase` names what failed, for people. */
+  fail(status: ApiStatus, then: Intention, phase: string): void {
+    const refusal = classify(status)
+    if (refusal === "unauthorized") this.commands.push({ type: "unauthorized" })
+    const detail = `${phase}: ${describe(status)}`
+    // Also where a permission is missing, which a person has to grant: a server that starts refuses everything until it has read
+    // its roles, and whoever waited half a minute for that was blind for as long.
+    if (refusal === "forbidden") return this.wait(then, this.nextBackOff(), "forbidden", detail)
+    const asked = (status.retryAfterSeconds ?? 0) * 1000
+    this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
+  }
+
+  wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
+    this.phase = { tag: "backing-off", then }
+    this.commands.push({ type: "state", state, detail })
+    this.commands.push({ type: "retry-after", ms })
+  }
+
+  nextBackOff(): number {
+    const { initialMs, maximumMs, factor, jitter, resetAfterMs } = this.policy.backOff
+    const { nowMs, random } = this.moment
+    const quiet = nowMs - this.memory.lastFailureMs > resetAfterMs
+    const before = this.memory.backOffBaseMs
+    const base = quiet || before === 0 ? initialMs : Math.min(maximumMs, before * factor)
+    this.remember({ backOffBaseMs: base, lastFailureMs: nowMs })
+    return base * (1 + jitter * random())
+  }
+
+  /** The server has not reached what was delivered: it has another past (rule 12). */
+  isBehind(version: string): boolean {
+    const now = parseResourceVersion(version)
+    const delivered = parseResourceVersion(this.moment.delivered ?? "")
+    return now !== undefined && delivered !== undefined && compareResourceVersions(now, delivered) < 0
+  }
+
+  behind(version: string): string {
+    return `the server is at version ${version}, behind ${this.moment.delivered} already recorded: it was restored from a backup`
+  }
+
+  streams(): ReadonlyArray<number> {
+    const phase = this.phase
+    if (phase.tag === "streaming-list" || phase.tag === "paging") return [phase.stream]
+    if (phase.tag !== "watching") return []
+    return phase.successor === undefined ? [phase.stream] : [phase.stream, phase.successor]
+  }
+
+  closeAll(): void {
+    for (const stream of this.streams()) this.commands.push({ type: "close", stream })
+  }
+
+  closeOthers(stream: number): void {
+    for (const other of this.streams()) if (other !== stream) this.commands.push({ type: "close", stream: other })
+  }
+
+  limitSilence(stream: number, ms: number): void {
+    this.commands.push({ type: "limit-silence", stream, ms })
+  }
+
+  /** Rule 7: 2.5 bookmark intervals once two bookmarks were seen, otherwise the watch's life and a margin. */
+  silenceLimit(lifeMs: number | undefined): number {
+    const interval = this.memory.bookmarkIntervalMs
+    const byLife = (lifeMs ?? this.policy.watchLifeSeconds[1] * 1000) + this.policy.lifeMarginMs
+    return interval === undefined ? byLife : Math.min(byLife, interval * this.policy.bookmarkIntervals)
+  }
+
+  watchLife(): number {
+    const [minimum, maximum] = this.policy.watchLifeSeconds
+    return Math.round(minimum + (maximum - minimum) * this.moment.random())
+  }
+
+  newStream(): number {
+    const stream = this.memory.nextStream
+    this.remember({ nextStream: stream + 1 })
+    return stream
+  }
+
+  remember(change: Partial<Memory>): void {
+    this.memory = { ...this.memory, ...change }
+  }
+}
+
+/** A failure that did not come as a Status of the server. */
+export const failure = (reason: string, message: string): ApiStatus => ({
+  code: 0,
+  reason,
+  message,
+  causes: [],
+  retryAfterSeconds: undefined,
+})
+
+const describe = (status: ApiStatus): string =>
+  status.code === 0 ? status.message : `HTTP ${status.code} ${status.reason}: ${status.message}`

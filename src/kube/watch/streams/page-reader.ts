@@ -1,0 +1,63 @@
+/** Reads one page of a list, or all of one, item by item. */
+import { TooLongError } from "../../scanner/carry-buffer.ts"
+import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
+import type { DetectRules } from "../../scanner/object/detect-rules.ts"
+import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
+import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
+import { scanObjectSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
+import type { StreamId } from "../protocol/protocol.ts"
+import { type StreamEvents, StreamReader, versionOf } from "./stream-reader.ts"
+
+/** One page of a list, scanned as it comes in: items are reported before the response ends. */
+export class PageReader extends StreamReader {
+  readonly #scanner: ObjectScanner
+  readonly #list: ListScanner
+
+  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules) {
+    super(stream, events)
+    this.#scanner = new ObjectScanner(rules)
+    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end))
+  }
+
+  protected override get pending(): number {
+    return 0
+  }
+
+  protected override body(buffer: Buffer, start: number, end: number): void {
+    try {
+      this.#list.push(buffer, start, end)
+    } catch (cause) {
+      if (!(cause instanceof ListSyntaxError || cause instanceof TooLongError)) throw cause
+      this.malformed(cause.message)
+    }
+  }
+
+  protected override complete(): void {
+    if (!this.#list.isComplete) return this.malformed("the list ends before its closing brace")
+    const { resourceVersion, continueToken } = this.#list.head
+    if (resourceVersion === "") {
+      return this.malformed("the list has no metadata.resourceVersion")
+    }
+    this.live = false
+    this.events.pageComplete(this.stream, resourceVersion, continueToken === "" ? undefined : continueToken)
+  }
+
+  #item(bytes: Buffer, start: number, end: number): void {
+    if (!this.live) return
+    if (this.#scanner.scan(bytes, start, end)) return this.#object(bytes, start, end, this.#scanner)
+    this.events.slowLine()
+    const slow = scanObjectSlowly(this.#scanner, bytes, start, end)
+    if (slow instanceof UnreadableError) {
+      return this.malformed(`item ${this.#list.items} of a list could not be read: ${slow.message}`)
+    }
+    this.#object(slow.bytes, slow.start, slow.end, this.#scanner)
+  }
+
+  #object(bytes: Buffer, start: number, end: number, object: ScannedObject): void {
+    const version = versionOf(bytes, object)
+    if (object.uidEnd === object.uidStart || version === undefined) {
+      return this.malformed(`item ${this.#list.items} of a list has no uid or resourceVersion`)
+    }
+    this.events.object(1, true, version, bytes, start, end, object)
+  }
+}

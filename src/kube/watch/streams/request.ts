@@ -1,0 +1,67 @@
+/** The query strings of lists and watches (docs/facts/watch-protocol.md, rule 2), and nothing else. */
+
+/** What of a kind is asked for; selectors are the server's to check. */
+export interface Selection {
+  /** `/api/v1/pods`, `/apis/apps/v1/namespaces/x/deployments`: without query. */
+  readonly path: string
+  readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
+}
+
+/**
+ * A list as a stream: synthetic ADDED events, then a bookmark with `k8s.io/initial-events-end`, then the watch. Without a
+ * version it is a consistent read of the latest state.
+ */
+export const streamingListPath = (selection: Selection, version: string | undefined, timeoutSeconds: number): string =>
+  withQuery(selection, [
+    ["watch", "1"],
+    ["sendInitialEvents", "true"],
+    // Any other match rule is answered with 422, whatever the version.
+    ["resourceVersionMatch", "NotOlderThan"],
+    ["allowWatchBookmarks", "true"],
+    ["resourceVersion", version],
+    ["timeoutSeconds", String(timeoutSeconds)],
+  ])
+
+/**
+ * One page of a list. Never `resourceVersion=0`: the server ignores `limit` for it and may answer with a state older than
+ * the one recorded (measured on 1.34). A page after the first names only its token.
+ */
+export const pagePath = (
+  selection: Selection,
+  limit: number,
+  version: string | undefined,
+  continueToken: string | undefined,
+): string =>
+  withQuery(selection, [
+    ["limit", String(limit)],
+    ["continue", continueToken],
+    ["resourceVersion", continueToken === undefined ? version : undefined],
+    ["resourceVersionMatch", continueToken === undefined && version !== undefined ? "NotOlderThan" : undefined],
+  ])
+
+/** Everything in one answer, without limit. */
+export const wholeListPath = (selection: Selection, version: string | undefined): string =>
+  withQuery(selection, [
+    ["resourceVersion", version],
+    ["resourceVersionMatch", version === undefined ? undefined : "NotOlderThan"],
+  ])
+
+export const watchPath = (selection: Selection, version: string, timeoutSeconds: number): string =>
+  withQuery(selection, [
+    ["watch", "1"],
+    ["resourceVersion", version],
+    ["allowWatchBookmarks", "true"],
+    ["timeoutSeconds", String(timeoutSeconds)],
+  ])
+
+/** The cheapest consistent read: its metadata says at which version the server is (rule 12). */
+export const probePath = (selection: Selection): string => withQuery(selection, [["limit", "1"]])
+
+const withQuery = (selection: Selection, query: ReadonlyArray<readonly [string, string | undefined]>): string => {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of query) if (value !== undefined) parameters.set(name, value)
+  if (selection.labelSelector !== undefined) parameters.set("labelSelector", selection.labelSelector)
+  if (selection.fieldSelector !== undefined) parameters.set("fieldSelector", selection.fieldSelector)
+  return parameters.size === 0 ? selection.path : `${selection.path}?${parameters.toString()}`
+}

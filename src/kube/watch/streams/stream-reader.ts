@@ -1,0 +1,151 @@
+/**
+ * What the readers of single responses share: the head, refusals, the end, and whom they tell.
+ *
+ * Whatever the bytes are, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
+ */
+import type { ResponseHandler, StreamEnd } from "../../http/response-handler.ts"
+import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
+import { readResourceVersion } from "../../scanner/json/resource-version-digits.ts"
+import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
+import { type ApiStatus, statusOfResponse } from "../../status.ts"
+import type { StreamId, StreamOutcome } from "../protocol/protocol.ts"
+import type { ObservedAction } from "../sink.ts"
+
+/** What a stream says, to its session. */
+export interface StreamEvents {
+  /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it does not tell. */
+  opened(stream: StreamId, serverTimeMs: number | undefined): void
+  refused(stream: StreamId, status: ApiStatus): void
+  firstBytes(stream: StreamId): void
+  object(
+    action: ObservedAction,
+    fromList: boolean,
+    version: ResourceVersion | string,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    object: ScannedObject,
+  ): void
+  bookmark(stream: StreamId, version: string): void
+  initialEventsEnd(stream: StreamId, version: string): void
+  pageComplete(stream: StreamId, version: string, continueToken: string | undefined): void
+  errorEvent(stream: StreamId, status: ApiStatus): void
+  malformedLine(stream: StreamId, description: string): void
+  slowLine(): void
+  /** One network read is through; its body bytes. */
+  readDone(bytes: number): void
+  ended(stream: StreamId, outcome: StreamOutcome): void
+}
+
+/** Bytes kept of a refusal's body: a Status takes some hundred, an HTML page of a proxy is worth no more. */
+const refusalBytes = 64 * 1024
+
+/** Reads one response; watch-reader.ts and page-reader.ts know what its body means. */
+export abstract class StreamReader implements ResponseHandler {
+  protected readonly stream: StreamId
+  protected readonly events: StreamEvents
+  protected live = true
+  #status = 0
+  #headers: ReadonlyMap<string, string> = new Map()
+  readonly #refusal: Array<Buffer> = []
+  #refusalLength = 0
+  #hasBytes = false
+  /** Body bytes of the present network read; each event of a watch is a chunk of its own. */
+  #readBytes = 0
+
+  constructor(stream: StreamId, events: StreamEvents) {
+    this.stream = stream
+    this.events = events
+  }
+
+  /** The session has closed the stream: nothing of it is reported any more, not even the rest of the present read. */
+  disown(): void {
+    this.live = false
+  }
+
+  head(status: number, headers: ReadonlyMap<string, string>): void {
+    this.#status = status
+    this.#headers = headers
+    if (this.live && status === 200) this.events.opened(this.stream, timeOf(headers.get("date")))
+  }
+
+  data(buffer: Buffer, start: number, end: number): void {
+    if (!this.live) return
+    if (this.#status !== 200) {
+      if (this.#refusalLength < refusalBytes) this.#refusal.push(Buffer.from(buffer.subarray(start, end)))
+      this.#refusalLength += end - start
+      return
+    }
+    if (!this.#hasBytes) {
+      this.#hasBytes = true
+      this.events.firstBytes(this.stream)
+    }
+    this.#readBytes += end - start
+    this.body(buffer, start, end)
+  }
+
+  readDone(): void {
+    if (!this.live) return
+    this.events.readDone(this.#readBytes)
+    this.#readBytes = 0
+  }
+
+  end(outcome: StreamEnd): void {
+    if (!this.live) return
+    if (this.#status !== 0 && this.#status !== 200) {
+      this.live = false
+      this.events.refused(this.stream, statusOfResponse(this.#status, this.#headers, Buffer.concat(this.#refusal)))
+      return
+    }
+    if (outcome.tag === "complete" && this.#status === 200) this.complete()
+    if (!this.live) return
+    this.live = false
+    this.events.ended(this.stream, { tag: outcome.tag, description: describeEnd(outcome, this.pending) })
+  }
+
+  protected abstract body(buffer: Buffer, start: number, end: number): void
+  /** The whole body has come. May report and give the stream up. */
+  protected complete(): void {
+    // A watch ends when the server likes; only a page has an end of its own to check.
+  }
+  /** Bytes of an unfinished line or item. */
+  protected abstract readonly pending: number
+
+  protected malformed(description: string): void {
+    if (!this.live) return
+    this.live = false
+    this.events.malformedLine(this.stream, description)
+  }
+}
+
+/** An integer where it is one (the hot path makes no string then), otherwise the text. */
+export const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
+  const { resourceVersionStart, resourceVersionEnd } = object
+  if (resourceVersionEnd === resourceVersionStart) return undefined
+  const digits = readResourceVersion(bytes, resourceVersionStart, resourceVersionEnd)
+  if (digits !== undefined) return digits
+  const text = bytes.toString("utf8", resourceVersionStart, resourceVersionEnd)
+  return parseResourceVersion(text) ?? text
+}
+
+const describeEnd = (outcome: StreamEnd, pending: number): string => {
+  const cut = pending > 0 ? `, ${pending} bytes of a line were cut off` : ""
+  switch (outcome.tag) {
+    case "complete":
+      return `the server ended the response${cut}`
+    case "truncated":
+      return `the server hung up${cut}`
+    case "aborted":
+      return "closed by us"
+    case "connection":
+      return `${outcome.message} (${outcome.code})${cut}`
+    case "malformed":
+    case "timeout":
+      return `${outcome.message}${cut}`
+  }
+}
+
+const timeOf = (date: string | undefined): number | undefined => {
+  const time = date === undefined ? Number.NaN : Date.parse(date)
+  return Number.isNaN(time) ? undefined : time
+}

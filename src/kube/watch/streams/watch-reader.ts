@@ -1,0 +1,97 @@
+/** Reads a watch or a streaming list, line by line. */
+import { TooLongError } from "../../scanner/carry-buffer.ts"
+import { LineSplitter } from "../../scanner/line-splitter.ts"
+import type { DetectRules } from "../../scanner/object/detect-rules.ts"
+import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
+import { scanWatchLineSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
+import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
+import { readStatus } from "../../status.ts"
+import type { StreamId } from "../protocol/protocol.ts"
+import { type StreamEvents, StreamReader, versionOf } from "./stream-reader.ts"
+
+/** A watch; with `streamingList` the synthetic events before the end bookmark are a list. */
+export class WatchReader extends StreamReader {
+  readonly #scanner: WatchLineScanner
+  readonly #splitter: LineSplitter
+  #listing: boolean
+  /** Body bytes before the present line and behind it, for messages. */
+  #offset = 0
+  #nextOffset = 0
+
+  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, streamingList: boolean) {
+    super(stream, events)
+    this.#scanner = new WatchLineScanner(rules)
+    this.#listing = streamingList
+    this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end))
+  }
+
+  protected override get pending(): number {
+    return this.#splitter.pendingBytes
+  }
+
+  protected override body(buffer: Buffer, start: number, end: number): void {
+    try {
+      this.#splitter.push(buffer, start, end)
+    } catch (cause) {
+      if (!(cause instanceof TooLongError)) throw cause
+      this.malformed(`${cause.message}, after ${this.#offset} bytes`)
+    }
+  }
+
+  #line(bytes: Buffer, start: number, end: number): void {
+    if (!this.live) return
+    const scanner = this.#scanner
+    this.#offset = this.#nextOffset
+    this.#nextOffset += end - start + 1
+    if (scanner.scan(bytes, start, end)) {
+      this.#event(scanner.type, bytes, scanner.objectStart, scanner.objectEnd, scanner.object)
+      return
+    }
+    this.events.slowLine()
+    const slow = scanWatchLineSlowly(scanner, bytes, start, end)
+    if (slow instanceof UnreadableError) {
+      return this.malformed(
+        `a watch line of ${end - start} bytes at byte ${this.#offset} could not be read: ${slow.message}`,
+      )
+    }
+    this.#event(scanner.type, slow.bytes, slow.start, slow.end, scanner.object)
+  }
+
+  #event(type: number, bytes: Buffer, start: number, end: number, object: ScannedObject): void {
+    switch (type) {
+      case WatchEventType.added:
+      case WatchEventType.modified:
+      case WatchEventType.deleted: {
+        const version = versionOf(bytes, object)
+        if (object.uidEnd === object.uidStart || version === undefined) {
+          return this.malformed(`an object without uid or resourceVersion at byte ${this.#offset}`)
+        }
+        const action = type === WatchEventType.deleted ? 2 : 1
+        return this.events.object(action, this.#listing, version, bytes, start, end, object)
+      }
+      case WatchEventType.bookmark: {
+        const version = bytes.toString("utf8", object.resourceVersionStart, object.resourceVersionEnd)
+        if (version === "") return this.malformed(`a bookmark without resourceVersion at byte ${this.#offset}`)
+        if (!this.#listing) return this.events.bookmark(this.stream, version)
+        // Another bookmark before the end of the list says nothing that could be relied on yet.
+        if (!object.initialEventsEnd) return
+        this.#listing = false
+        return this.events.initialEventsEnd(this.stream, version)
+      }
+      case WatchEventType.error: {
+        this.live = false
+        const status = readStatus(bytes.subarray(start, end))
+        const fallback = {
+          code: 500,
+          reason: "InternalError",
+          message: "an ERROR event without a Status",
+          causes: [],
+          retryAfterSeconds: undefined,
+        }
+        return this.events.errorEvent(this.stream, status ?? fallback)
+      }
+      default:
+        return this.malformed(`an event of an unknown type at byte ${this.#offset}`)
+    }
+  }
+}

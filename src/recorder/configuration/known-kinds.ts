@@ -1,0 +1,97 @@
+/**
+ * What is known about kinds without asking a cluster: where SimKube expects pod templates, and how the built-in kinds
+ * are spelt.
+ */
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
+import { nearest } from "./spelling.ts"
+
+/** The paths SimKube fixes for a kind it knows, `undefined` for every other kind. */
+export const fixedTemplatePaths = (gvk: GroupVersionKind): readonly string[] | undefined =>
+  DEFAULT_TEMPLATE_PATHS.get(formatGvk(gvk))
+
+/** Built-in kinds of Kubernetes 1.34 that people record, for suggestions; no list of what is allowed. */
+const builtInKinds: readonly string[] = [
+  ...DEFAULT_TEMPLATE_PATHS.keys(),
+  "v1.ConfigMap",
+  "v1.Endpoints",
+  "v1.Event",
+  "v1.LimitRange",
+  "v1.Namespace",
+  "v1.Node",
+  "v1.PersistentVolume",
+  "v1.PersistentVolumeClaim",
+  "v1.PodTemplate",
+  "v1.ReplicationController",
+  "v1.ResourceQuota",
+  "v1.Secret",
+  "v1.Service",
+  "v1.ServiceAccount",
+  "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration",
+  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy",
+  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding",
+  "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration",
+  "apiextensions.k8s.io/v1.CustomResourceDefinition",
+  "apiregistration.k8s.io/v1.APIService",
+  "apps/v1.ControllerRevision",
+  "autoscaling/v2.HorizontalPodAutoscaler",
+  "certificates.k8s.io/v1.CertificateSigningRequest",
+  "coordination.k8s.io/v1.Lease",
+  "discovery.k8s.io/v1.EndpointSlice",
+  "events.k8s.io/v1.Event",
+  "networking.k8s.io/v1.Ingress",
+  "networking.k8s.io/v1.IPAddress",
+  "networking.k8s.io/v1.IngressClass",
+  "networking.k8s.io/v1.NetworkPolicy",
+  "networking.k8s.io/v1.ServiceCIDR",
+  "node.k8s.io/v1.RuntimeClass",
+  "policy/v1.PodDisruptionBudget",
+  "rbac.authorization.k8s.io/v1.ClusterRole",
+  "rbac.authorization.k8s.io/v1.ClusterRoleBinding",
+  "rbac.authorization.k8s.io/v1.Role",
+  "rbac.authorization.k8s.io/v1.RoleBinding",
+  "resource.k8s.io/v1.DeviceClass",
+  "resource.k8s.io/v1.ResourceClaim",
+  "resource.k8s.io/v1.ResourceClaimTemplate",
+  "resource.k8s.io/v1.ResourceSlice",
+  "scheduling.k8s.io/v1.PriorityClass",
+  "storage.k8s.io/v1.CSIDriver",
+  "storage.k8s.io/v1.CSINode",
+  "storage.k8s.io/v1.CSIStorageCapacity",
+  "storage.k8s.io/v1.StorageClass",
+  "storage.k8s.io/v1.VolumeAttachment",
+  "storage.k8s.io/v1.VolumeAttributesClass",
+]
+
+const builtInByKind: ReadonlyMap<string, string> = new Map(
+  builtInKinds.toReversed().map((text) => [(parseGvk(text)?.kind ?? text).toLowerCase(), text]),
+)
+/** Group and kind only: older and newer versions of a built-in kind are as familiar as the one listed. */
+const groupAndKind = (gvk: GroupVersionKind): string => `${gvk.group}/${gvk.kind}`
+const familiar: ReadonlySet<string> = new Set(builtInKinds.flatMap((text) => parseGvk(text) ?? []).map(groupAndKind))
+const versionName = /^v\d+(?:(?:alpha|beta)\d+)?$/
+
+/** Groups without a dot, and those below k8s.io, belong to Kubernetes itself: a custom resource needs another group. */
+const isBuiltInGroup = (group: string): boolean => !group.includes(".") || group.endsWith(".k8s.io")
+
+/**
+ * The built-in kind that a text which is not a kind at all was meant to be: `Deployment`, `deployments.apps`,
+ * `apps.v1.Deployment` and `apps/v1/Deployment` all mean `apps/v1.Deployment`.
+ */
+export const suggestKind = (text: string): string | undefined => {
+  const words = text.toLowerCase().split(/[^a-z0-9]+/)
+  for (const word of words) {
+    const found = builtInByKind.get(word) ?? builtInByKind.get(word.replace(/s$/, ""))
+    if (found !== undefined) return found
+  }
+  return nearest(text, builtInKinds)
+}
+
+/**
+ * The built-in kind that a well-formed but unfamiliar one was probably meant to be; `undefined` for a familiar kind and
+ * for one of a custom resource's group. Only ever a warning: a newer Kubernetes has kinds that are not listed here.
+ */
+export const suggestFamiliarKind = (gvk: GroupVersionKind): string | undefined => {
+  if (!isBuiltInGroup(gvk.group) || (familiar.has(groupAndKind(gvk)) && versionName.test(gvk.version))) return undefined
+  return builtInByKind.get(gvk.kind.toLowerCase()) ?? nearest(formatGvk(gvk), builtInKinds)
+}

@@ -1,0 +1,118 @@
+/**
+ * Whether the recording holds all of an export's window, kind by kind.
+ *
+ * Two parts of a window are held by no recording: what came before a kind's first list was complete, and what is to come. The former
+ * is missing from the trace, and named, unless the window begins at 0, which asks for the recording from its beginning. The latter is
+ * missing from nothing yet: many ask until a day far away for everything up to now, as SimKube lets them; only who insists on all of
+ * a window is told that it is not over.
+ */
+import * as Effect from "effect/Effect"
+import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
+import { messageOf } from "../../runtime/errors.ts"
+import type { KindStatus } from "../kind-status.ts"
+import type { ExportRefusal } from "./request.ts"
+
+/** A window of an export: µs since the Unix epoch, from the one, before the other. */
+export interface RequestedWindow {
+  readonly fromTime: number
+  readonly untilTime: number
+}
+
+/** A requested kind of which a trace lacks something, and why. */
+export interface IncompleteKind {
+  readonly gvk: string
+  /**
+   * What the header and the trace say: the state of a kind that is not being watched; `untracked` for a name that is no kind of this
+   * recorder; `unrecorded`, if nothing of the window is held; else `recorded-START/END`, RFC 3339: what of it is.
+   */
+  readonly state: string
+  /** One sentence for people, without the kind's name. */
+  readonly fault: string
+}
+
+/** µs by which a window may end ahead of the recorder's clock and yet end now: clocks differ, and SimKube's times are whole seconds. */
+export const clockTolerance = 10_000_000
+
+/** Which of the kinds that are watched lack a part of the window. `sinceOf`: µs from which a kind is recorded, if it is at all. */
+export const partlyRecorded = (
+  kinds: ReadonlyArray<string>,
+  { fromTime, untilTime }: RequestedWindow,
+  sinceOf: ReadonlyMap<string, number>,
+  nowMicros: number,
+): ReadonlyArray<IncompleteKind> => {
+  // From 0 on: from the recording's beginning.
+  if (untilTime <= fromTime || fromTime <= 0) return []
+  const end = Math.min(untilTime, nowMicros)
+  return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
+    if (fromTime > nowMicros + clockTolerance)
+      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is to come" }]
+    // What was never listed to the end is recorded from now on at best.
+    const since = sinceOf.get(gvk) ?? nowMicros
+    if (since <= fromTime) return []
+    const first = instant(Math.ceil(since / 1000))
+    if (since >= end)
+      return [{ gvk, state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }]
+    const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
+    return [{ gvk, state, fault: `is recorded only from ${first} on` }]
+  })
+}
+
+/** What a request for all of a window that is not over yet is told; `undefined` if it is over. */
+export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
+  untilTime > Math.max(fromTime, nowMicros + clockTolerance)
+    ? `the window ends at ${instant(Math.floor(untilTime / 1000))}, which is to come; it is ${instant(Math.floor(nowMicros / 1000))}`
+    : undefined
+
+const instant = (milliseconds: number): string =>
+  // Bounds that no date can have were clamped from what a request had.
+  Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : `${milliseconds} ms`
+
+/**
+ * Kinds that were asked for by their names and are not recorded: a misspelt one must not look like one without objects. A pattern asks
+ * for whatever there is.
+ */
+export const untrackedKinds = (
+  wanted: ReadonlyArray<string> = [],
+  tracked: ReadonlyArray<Pick<KindStatus, "gvk">>,
+): ReadonlyArray<IncompleteKind> => {
+  const known = new Set(tracked.map(({ gvk }) => gvk))
+  const names = new Set(wanted.filter((name) => !known.has(name) && !/[*?]/.test(name)))
+  return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
+}
+
+/** Characters of a header: clients take 8 KB of all headers together, some of them; a kind takes some 70. */
+const longestHeader = 4000
+
+/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
+export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
+  const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
+  for (let length = 0, index = 0; index < text.length; index++) {
+    length += (text[index] as string).length + 2
+    if (length <= longestHeader) continue
+    const left = kinds.slice(index)
+    const isYoung = left.every(({ state }) => state === "unrecorded" || state.startsWith("recorded-"))
+    text.splice(index, left.length, `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`)
+  }
+  // Names are what the request says; a header must hold no other characters.
+  return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
+}
+
+/** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
+export const incompleteKinds = (
+  directory: string,
+  statuses: ReadonlyArray<KindStatus>,
+  window: RequestedWindow,
+  nowMicros: number,
+): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
+  Effect.try({
+    try: () => {
+      const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
+      const sinceOf = window.fromTime > 0 ? readRecordedSince(directory) : new Map<string, number>()
+      const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
+      return statuses.flatMap(({ gvk, state, detail }) => {
+        if (state === "watching") return partly.get(gvk) ?? []
+        return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
+      })
+    },
+    catch: (cause): ExportRefusal => ({ status: 500, message: `the recording cannot be read: ${messageOf(cause)}` }),
+  })

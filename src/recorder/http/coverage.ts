@@ -1,0 +1,120 @@
+/**
+ * What the recording covers: the answer of `GET /v1/coverage`.
+ *
+ * Counts are of what was received.
+ */
+import * as Effect from "effect/Effect"
+import { type RecordedKind, readCoverage } from "../../archive/reading/recorded-coverage.ts"
+import { messageOf } from "../../runtime/errors.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { ExportRefusal } from "../export/request.ts"
+import type { KindStatus } from "../kind-status.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
+
+/** µs since the Unix epoch; from the one up to the other. */
+export interface TimeRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** A range in which changes are missing or may be. */
+export interface CoverageGap extends TimeRange {
+  readonly reason: string
+  readonly detail: string
+}
+
+export interface KindCoverage {
+  readonly gvk: string
+  /** As `/readyz?verbose` has it; `untracked`: it was recorded once and is not now. */
+  readonly state: KindStatus["state"] | "untracked"
+  readonly detail: string
+  /** Events received in the window. */
+  readonly events: number
+  /** What of the window is recorded without a gap, in order: from the moment at which the kind's first list was complete. */
+  readonly ranges: ReadonlyArray<TimeRange>
+  readonly gaps: ReadonlyArray<CoverageGap>
+}
+
+export interface Coverage {
+  readonly window: TimeRange
+  /** Sequence number up to which this was counted. */
+  readonly cut: number
+  readonly kinds: ReadonlyArray<KindCoverage>
+}
+
+/** What makes up a coverage, from the recording's directory and the states of its kinds. */
+export const coverageOf = (
+  directory: string,
+  statuses: ReadonlyArray<KindStatus>,
+  window: TimeRange,
+  nowMicros: number,
+): Coverage => {
+  const { cut, kinds } = readCoverage(directory, { fromTime: window.start, untilTime: window.end })
+  const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
+  const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
+  const states = new Set(statuses.map(({ gvk }) => gvk))
+  const former = kinds
+    // How far lives of pods are complete is also known where they are followed on the stream of recorded Pods.
+    .filter(({ gvk }) => !states.has(gvk) && gvk !== podLivesKind)
+    .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "" }, kind, window, nowMicros))
+  return { window, cut, kinds: [...tracked, ...former] }
+}
+
+const kindCoverage = (
+  { gvk, state, detail }: Pick<KindCoverage, "gvk" | "state" | "detail">,
+  recorded: RecordedKind | undefined,
+  window: TimeRange,
+  nowMicros: number,
+): KindCoverage => {
+  if (recorded === undefined) return { gvk, state, detail, events: 0, ranges: [], gaps: [] }
+  const { events, since, completeTime } = recorded
+  // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
+  const end = state === "watching" ? nowMicros : completeTime
+  const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
+  const gaps = recorded.gaps.map(({ fromTime, toTime, reason, detail: said }) => ({
+    start: fromTime,
+    end: toTime,
+    reason,
+    detail: said,
+  }))
+  return { gvk, state, detail, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
+}
+
+/** What is left of a range. */
+export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): ReadonlyArray<TimeRange> => {
+  const ranges: TimeRange[] = []
+  let { start } = range
+  for (const gap of [...gaps].sort((one, other) => one.start - other.start)) {
+    if (gap.start > start) ranges.push({ start, end: Math.min(gap.start, range.end) })
+    start = Math.max(start, gap.end)
+    if (start >= range.end) return ranges.filter(isNotEmpty)
+  }
+  ranges.push({ start, end: range.end })
+  return ranges.filter(isNotEmpty)
+}
+
+const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
+
+/** What the recording covers at this moment, what was just received included. */
+export const askCoverage = (
+  actors: RecorderActors,
+  directory: string,
+  window: TimeRange,
+  nowMicros: number,
+): Effect.Effect<Coverage, ExportRefusal> =>
+  actors.cut().pipe(
+    // A full disk is no reason to hide what is on it.
+    Effect.ignore,
+    Effect.andThen(
+      Effect.try({
+        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros),
+        catch: unreadable,
+      }),
+    ),
+  )
+
+/** The recording's files are damaged, or gone. */
+export const unreadable = (cause: unknown): ExportRefusal => ({
+  status: 500,
+  message: `the recording cannot be read: ${messageOf(cause)}`,
+})

@@ -1,0 +1,100 @@
+/**
+ * What each recorded kind is doing, as its watcher reports it, and whether the store can write: the source of readiness, of
+ * the incompleteness header of exports, of exit codes, and of the status line.
+ */
+import type { KindState } from "../kube/watch/protocol/protocol.ts"
+
+export interface KindStatus {
+  readonly gvk: string
+  readonly state: KindState
+  /** One sentence for people. */
+  readonly detail: string
+  /** µs since the Unix epoch at which the state was entered. */
+  readonly since: number
+  /** The server refuses us: the kind is `forbidden`, or it is `failing` because the credentials are not accepted (401). */
+  readonly isRefused: boolean
+}
+
+export class KindStatuses {
+  readonly #kinds = new Map<string, KindStatus>()
+  /** Kinds that have just met a 401; the state that follows from it comes right after. */
+  readonly #unauthorized = new Set<string>()
+  #storeTrouble: string | undefined
+
+  /** Every kind starts as `listing`: ready means that each first list is recorded or cannot be made. */
+  constructor(gvks: Iterable<string>, nowMicros: number) {
+    for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
+  }
+
+  /**
+   * These kinds and no others are recorded from here on, told of in this order. Those that are new start as `listing`, like those of
+   * `restarted`, whose settings have changed and whose watchers start again; the others stay in their states.
+   */
+  follow(gvks: ReadonlyArray<string>, restarted: ReadonlySet<string>, nowMicros: number): void {
+    const before = new Map(this.#kinds)
+    this.#kinds.clear()
+    for (const gvk of gvks) {
+      const known = before.get(gvk)
+      if (known === undefined) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
+      else this.#kinds.set(gvk, restarted.has(gvk) ? starting(gvk, "its settings changed", nowMicros) : known)
+    }
+    for (const gvk of [...this.#unauthorized]) if (!this.#kinds.has(gvk)) this.#unauthorized.delete(gvk)
+  }
+
+  /** Answers whether the state, not only its detail, has changed. */
+  set(gvk: string, state: KindState, detail: string, atMicros: number): boolean {
+    const before = this.#kinds.get(gvk)
+    if (before === undefined) throw new Error(`${gvk} is not recorded here`)
+    const changed = before.state !== state
+    const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
+    this.#unauthorized.delete(gvk)
+    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since, isRefused })
+    return changed
+  }
+
+  /** The server did not accept the credentials; the state that this leads to follows. */
+  setUnauthorized(gvk: string): void {
+    this.#unauthorized.add(gvk)
+  }
+
+  /** Why the recording cannot be written at this moment; `undefined` when it can. */
+  get storeTrouble(): string | undefined {
+    return this.#storeTrouble
+  }
+
+  setStoreTrouble(trouble: string | undefined): void {
+    this.#storeTrouble = trouble
+  }
+
+  all(): ReadonlyArray<KindStatus> {
+    return [...this.#kinds.values()]
+  }
+
+  /** Ready: no kind is listing (docs/reference/architecture.md#actors). Kinds that cannot be recorded now do not hold it up; they are named. */
+  get isReady(): boolean {
+    return this.all().every((kind) => kind.state !== "listing")
+  }
+
+  /** Kinds whose recording is not complete at this moment, and why. */
+  incomplete(): ReadonlyArray<KindStatus> {
+    return this.all().filter((kind) => kind.state !== "watching")
+  }
+
+  /** The body of `/readyz?verbose`, in the manner of the API server's. */
+  verboseReadiness(): string {
+    const lines = this.all().map(
+      ({ gvk, state, detail }) =>
+        `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${gvk} ${state}: ${detail}`,
+    )
+    if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
+    return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
+  }
+}
+
+const starting = (gvk: string, detail: string, since: number): KindStatus => ({
+  gvk,
+  state: "listing",
+  detail,
+  since,
+  isRefused: false,
+})

@@ -1,0 +1,282 @@
+/**
+ * The recorder's metrics, gathered when they are asked for: nothing is counted twice, nothing is kept between scrapes.
+ *
+ * Counters are of an actor's present life and start at 0 with each; Prometheus' `rate` takes resets into account.
+ */
+import * as Effect from "effect/Effect"
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { ActorStatus } from "../../runtime/actor-system.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
+import type { Metric, Sample } from "./metrics-text.ts"
+
+/** Every state a kind can be in; each is a series, so that an alert can name it. */
+const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", "forbidden", "failing", "stopped"]
+
+/** Of a recording in which no owner was ever asked for. */
+const noOwners = { pending: 0, requests: 0, failures: 0 }
+
+/** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
+export const gatherMetrics = (actors: RecorderActors, nowMicros: number): Effect.Effect<ReadonlyArray<Metric>> =>
+  Effect.map(askActors(actors), (answers) => metricsOf(actors, answers, nowMicros))
+
+const askActors = ({ system, watchers, store, owners }: RecorderActors) =>
+  Effect.all(
+    {
+      lives: Effect.promise(() => system.status()),
+      kinds: Effect.forEach(
+        watchers,
+        ({ gvk, watcher }) =>
+          Effect.map(known(watcher.call("statistics", undefined, 1000)), (statistics) => ({ gvk, statistics })),
+        { concurrency: "unbounded" },
+      ),
+      store: known(store.call("statistics", undefined, 1000)),
+      longestCommitMs: known(store.call("takeLongestCommit", undefined, 1000)),
+      owners:
+        owners.resolver === undefined
+          ? Effect.succeed(noOwners)
+          : known(owners.resolver.call("statistics", undefined, 1000)),
+    },
+    { concurrency: "unbounded" },
+  )
+
+const metricsOf = (
+  actors: RecorderActors,
+  { lives, kinds, store, longestCommitMs, owners }: Effect.Success<ReturnType<typeof askActors>>,
+  nowMicros: number,
+): ReadonlyArray<Metric> => {
+  const memory = process.memoryUsage()
+  const perKind = (
+    pick: (statistics: NonNullable<(typeof kinds)[number]["statistics"]>) => number,
+  ): ReadonlyArray<Sample> =>
+    kinds.flatMap(({ gvk, statistics }) =>
+      statistics === undefined ? [] : [{ labels: { kind: gvk }, value: pick(statistics) }],
+    )
+
+  /** Of the one watcher that follows pods, if any does. */
+  const perPodStream: typeof perKind = (pick) => perKind(pick).filter(({ labels }) => labels?.kind === actors.podStream)
+
+  return [
+    gauge("kubereel_ready", "1 when no kind is in its first list.", [{ value: actors.statuses.isReady ? 1 : 0 }]),
+    gauge(
+      "kubereel_kind_state",
+      "1 for the state that the kind is in.",
+      actors.statuses
+        .all()
+        .flatMap(({ gvk, state }) =>
+          kindStates.map((each) => ({ labels: { kind: gvk, state: each }, value: each === state ? 1 : 0 })),
+        ),
+    ),
+    gauge(
+      "kubereel_kind_state_seconds",
+      "Seconds since the kind entered its state.",
+      actors.statuses
+        .all()
+        .map(({ gvk, since }) => ({ labels: { kind: gvk }, value: Math.max(0, (nowMicros - since) / 1e6) })),
+    ),
+    gauge(
+      "kubereel_kind_objects",
+      "Objects alive in the recording.",
+      perKind((each) => each.liveObjects),
+    ),
+    counter(
+      "kubereel_kind_received_total",
+      "Objects received in lists and watches.",
+      perKind((each) => each.received),
+    ),
+    counter(
+      "kubereel_kind_recorded_total",
+      "Events recorded.",
+      perKind((each) => each.recorded),
+    ),
+    counter(
+      "kubereel_kind_unchanged_total",
+      "New versions without a change that counts.",
+      perKind((each) => each.unchanged),
+    ),
+    counter(
+      "kubereel_kind_repeated_total",
+      "Events received twice and dropped.",
+      perKind((each) => each.repeated),
+    ),
+    counter(
+      "kubereel_kind_gaps_total",
+      "Ranges of versions that the server no longer had.",
+      perKind((each) => each.gaps),
+    ),
+    counter(
+      "kubereel_kind_relists_total",
+      "Lists made after the first.",
+      perKind((each) => each.relists),
+    ),
+    counter(
+      "kubereel_kind_watches_total",
+      "Watches opened.",
+      perKind((each) => each.watches),
+    ),
+    counter(
+      "kubereel_kind_bookmarks_total",
+      "Bookmarks received.",
+      perKind((each) => each.bookmarks),
+    ),
+    counter(
+      "kubereel_kind_malformed_lines_total",
+      "Watch lines that could not be read.",
+      perKind((each) => each.malformedLines),
+    ),
+    counter(
+      "kubereel_kind_slow_lines_total",
+      "Watch lines that the byte scanner handed to the JSON parser.",
+      perKind((each) => each.slowLines),
+    ),
+    counter(
+      "kubereel_kind_received_bytes_total",
+      "Body bytes read.",
+      perKind((each) => each.bytes),
+    ),
+    gauge(
+      "kubereel_kind_clock_skew_seconds",
+      "Seconds by which the API server's clock is ahead of ours.",
+      perKind((each) => each.clockSkewMs / 1000),
+    ),
+    gauge(
+      "kubereel_kind_last_event_timestamp_seconds",
+      "Unix time of the last event; 0 for none.",
+      perKind((each) => each.lastEventTime / 1e6),
+    ),
+    gauge(
+      "kubereel_followed_pods",
+      "Pods that have run and exist, whose lifecycles are recorded.",
+      perPodStream((each) => each.followedPods),
+    ),
+    counter(
+      "kubereel_pod_lives_total",
+      "Changes of pod lifecycles recorded.",
+      perPodStream((each) => each.podLives),
+    ),
+    counter(
+      "kubereel_undecodable_pods_total",
+      "Pod objects of which no lifecycle could be read.",
+      perPodStream((each) => each.undecodablePods),
+    ),
+    gauge("kubereel_store_failing", "1 while the recording cannot be written: a full disk, a lost volume.", [
+      { value: actors.statuses.storeTrouble === undefined ? 0 : 1 },
+    ]),
+    ...(store === undefined
+      ? []
+      : [
+          counter("kubereel_store_events_total", "Events committed.", [{ value: store.events }]),
+          counter("kubereel_store_frames_total", "Frames committed.", [{ value: store.frames }]),
+          counter("kubereel_store_duplicate_frames_total", "Frames delivered again and dropped.", [
+            { value: store.duplicateFrames },
+          ]),
+          counter("kubereel_store_bytes_total", "Bytes of frames committed.", [{ value: store.bytes }]),
+          gauge("kubereel_store_lag_seconds", "How long the oldest uncommitted frame has waited.", [
+            { value: store.lagMs / 1000 },
+          ]),
+          counter("kubereel_store_commits_total", "Transactions.", [{ value: store.commits }]),
+          gauge("kubereel_store_longest_commit_seconds", "Longest transaction since the last scrape.", [
+            { value: (longestCommitMs ?? 0) / 1000 },
+          ]),
+          gauge("kubereel_store_pending_bytes", "Bytes that wait for a commit.", [{ value: store.pendingBytes }]),
+          counter("kubereel_store_sequence", "Sequence number of the last committed event.", [
+            { value: store.sequence },
+          ]),
+        ]),
+    ...(owners === undefined
+      ? []
+      : [
+          gauge("kubereel_owners_pending", "Owners that were asked for and are unknown yet.", [
+            { value: owners.pending },
+          ]),
+          counter("kubereel_owner_requests_total", "Requests for owners.", [{ value: owners.requests }]),
+          counter("kubereel_owner_failures_total", "Requests for owners that failed and are made again.", [
+            { value: owners.failures },
+          ]),
+        ]),
+    ...actorMetrics(lives),
+    gauge("process_resident_memory_bytes", "Resident memory of the process, all workers included.", [
+      { value: memory.rss },
+    ]),
+    counter("process_cpu_seconds_total", "User and system CPU time of the process.", [{ value: cpuSeconds() }]),
+  ]
+}
+
+const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric> => {
+  const outboxes = actors.flatMap(({ name, metrics }) =>
+    Object.entries(metrics?.outboxes ?? {}).map(([mailbox, outbox]) => ({ labels: { actor: name, mailbox }, outbox })),
+  )
+  const samples = (pick: (outbox: (typeof outboxes)[number]["outbox"]) => number): ReadonlyArray<Sample> =>
+    outboxes.map(({ labels, outbox }) => ({ labels, value: pick(outbox) }))
+  return [
+    gauge(
+      "kubereel_actor_running",
+      "1 while the actor runs.",
+      actors.map(({ name, state }) => ({ labels: { actor: name }, value: state === "running" ? 1 : 0 })),
+    ),
+    counter(
+      "kubereel_actor_restarts_total",
+      "Lives after the first.",
+      actors.map(({ name, restarts }) => ({ labels: { actor: name }, value: restarts })),
+    ),
+    gauge(
+      "kubereel_actor_heap_bytes",
+      "JavaScript heap in use by the actor's thread.",
+      actors.flatMap(({ name, metrics }) =>
+        metrics === undefined ? [] : [{ labels: { actor: name }, value: metrics.heapUsedBytes }],
+      ),
+    ),
+    gauge(
+      "kubereel_mailbox_unacknowledged_bytes",
+      "Bytes sent and not yet committed by the receiver.",
+      samples((each) => each.unacknowledgedBytes),
+    ),
+    gauge(
+      "kubereel_mailbox_unacknowledged_frames",
+      "Frames sent and not yet committed by the receiver.",
+      samples((each) => each.unacknowledgedFrames),
+    ),
+    gauge(
+      "kubereel_mailbox_waiting_bytes",
+      "Bytes that wait for credit.",
+      samples((each) => each.waitingBytes),
+    ),
+    counter(
+      "kubereel_mailbox_sent_bytes_total",
+      "Bytes sent, repetitions included.",
+      samples((each) => each.sentBytes),
+    ),
+    counter(
+      "kubereel_mailbox_redelivered_frames_total",
+      "Frames sent again to a new receiver.",
+      samples((each) => each.redeliveredFrames),
+    ),
+    counter(
+      "kubereel_mailbox_stalled_seconds_total",
+      "Seconds during which a frame waited for credit.",
+      samples((each) => each.stalledMs / 1000),
+    ),
+  ]
+}
+
+/** `undefined` for what could not be learnt. */
+const known = <A>(question: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
+  Effect.orElseSucceed(question, () => undefined)
+
+const gauge = (name: string, help: string, samples: ReadonlyArray<Sample>): Metric => ({
+  name,
+  help,
+  type: "gauge",
+  samples,
+})
+
+const counter = (name: string, help: string, samples: ReadonlyArray<Sample>): Metric => ({
+  name,
+  help,
+  type: "counter",
+  samples,
+})
+
+const cpuSeconds = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}

@@ -1,0 +1,181 @@
+/**
+ * What a recorder says of what happens to it, in a log that somebody reads the next morning: everything that is news, once.
+ *
+ * A server that is down for a night makes each kind fail, try again and fail for the same reason hundreds of times. The
+ * first time is said; then nothing until the reason changes or the kind has recovered for a second. What is not said stands
+ * in the log at debug level.
+ */
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { RecorderNotice } from "./recorder-notice.ts"
+
+/** Where a recorder logs. */
+export interface RecorderLog {
+  error(message: string, facts?: Readonly<Record<string, unknown>>): void
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void
+  info(message: string, facts?: Readonly<Record<string, unknown>>): void
+  debug(message: string, facts?: Readonly<Record<string, unknown>>): void
+}
+
+/** ms that a kind must be well again before that is said: each try begins as if it succeeded. */
+const settleMs = 1000
+
+/** ms after which the same trouble of the store or the credentials is said again: it loses events if nobody acts. */
+const reminderMs = 60_000
+
+/** What a list after the first means to whoever reads the log; the watcher reports the reason of the gap. */
+const relistMeanings: ReadonlyMap<string, string> = new Map([
+  ["expired", "the server no longer has the changes after the last version recorded; a gap is recorded"],
+  ["overload", "reading was suspended until the server had forgotten the changes; a gap is recorded"],
+  ["cluster-restored", "this is another cluster than before, or one restored from a backup; a gap is recorded"],
+])
+
+type KindNotice = Extract<RecorderNotice, { type: "kind" }>
+
+export class NoticeLog {
+  readonly #log: RecorderLog
+  readonly #clock: Clock
+  /** Last state said of each kind, with its reason. */
+  readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
+  /** Lists that leave gaps and were begun while their kind was failing: said with its recovery, which may take less than {@link settleMs}. */
+  readonly #unsaidGaps = new Map<string, string>()
+  /** Recoveries that are not said yet. */
+  readonly #settling = new Map<string, Timer>()
+  /** Kinds that met a 401 and have not recovered. */
+  readonly #unauthorized = new Set<string>()
+  /** UID of namespace kube-system, once it was heard. */
+  #cluster: string | undefined
+  /** Last trouble said of the store and of the credentials. */
+  readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
+
+  constructor(log: RecorderLog, clock: Clock) {
+    this.#log = log
+    this.#clock = clock
+  }
+
+  hear(notice: RecorderNotice): void {
+    const log = this.#log
+    switch (notice.type) {
+      case "kind":
+        return this.#hearOfKind(notice)
+      case "actor":
+        if (notice.state === "backing-off") {
+          // What its next life reports is news again.
+          if (notice.gvk !== undefined) this.#said.delete(notice.gvk)
+          return log.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
+        }
+        return log.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
+      case "store":
+        if (notice.trouble === undefined) return this.#relief("store", "the recording can be written again")
+        return this.#trouble(
+          "store",
+          `the recording cannot be written: ${notice.trouble} Nothing is dropped meanwhile; it is tried again and again`,
+        )
+      case "credentials":
+        if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
+        return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
+      case "owners":
+        return log.warn(notice.trouble)
+      case "stopped-kind":
+        return log.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
+      case "refused":
+        return log.error(
+          `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
+          { reason: notice.reason },
+        )
+      case "extending":
+        return this.#extending(notice)
+      case "unwritten":
+        return log.error(`the recording was closed before this could be written to it: ${notice.what}`)
+    }
+  }
+
+  /** Gives up what is waiting to be said. */
+  close(): void {
+    for (const timer of this.#settling.values()) timer.cancel()
+    this.#settling.clear()
+  }
+
+  #hearOfKind({ gvk, report }: KindNotice): void {
+    const log = this.#log
+    switch (report.type) {
+      case "state":
+        return this.#state(gvk, report.state, report.detail)
+      case "alarm":
+        return log.warn(`${gvk}: ${report.detail}`)
+      case "unauthorized":
+        // Once for all kinds: they share the credentials.
+        if (this.#unauthorized.size === 0)
+          log.warn("the server does not accept the credentials (401); fetching fresh ones")
+        this.#unauthorized.add(gvk)
+        return
+      case "cluster":
+        if (this.#cluster !== report.uid) {
+          const say = this.#cluster === undefined ? log.debug : log.warn
+          say(`namespace kube-system has UID ${report.uid}`, { before: this.#cluster })
+        }
+        this.#cluster = report.uid
+        return
+      case "event": {
+        const action = report.action === "applied" ? "ObjectApplied" : "ObjectDeleted"
+        const name = report.namespace === "" ? report.name : `${report.namespace}/${report.name}`
+        return log.debug(`${action} @ ${new Date(report.timeMicros / 1000).toISOString()}: ${gvk} ${name}`)
+      }
+    }
+  }
+
+  #state(gvk: string, state: KindState, detail: string): void {
+    this.#settling.get(gvk)?.cancel()
+    this.#settling.delete(gvk)
+    const said = this.#said.get(gvk)
+    // Durations and sizes differ each time.
+    const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
+    const relist = state === "listing" ? relistMeanings.get(detail) : undefined
+    const line = `${gvk} ${state}: ${relist ?? detail}`
+    if (state === "stopped") this.#sayGap(gvk)
+    if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#log.debug(line)
+    if (relist !== undefined) this.#unsaidGaps.set(gvk, line)
+    const say = (): void => {
+      this.#settling.delete(gvk)
+      if (relist !== undefined) this.#unsaidGaps.delete(gvk)
+      if (!isTrouble(state)) this.#sayGap(gvk)
+      this.#said.set(gvk, { state, reason })
+      if (!isTrouble(state)) this.#unauthorized.delete(gvk)
+      if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
+      else this.#log.info(line)
+    }
+    if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
+    this.#log.debug(line)
+    this.#settling.set(gvk, this.#clock.after(settleMs, say))
+  }
+
+  #sayGap(gvk: string): void {
+    const line = this.#unsaidGaps.get(gvk)
+    this.#unsaidGaps.delete(gvk)
+    if (line !== undefined) this.#log.warn(line)
+  }
+
+  /** Nothing is recorded meanwhile, for half a minute or more. */
+  #extending({ from, to, share }: Extract<RecorderNotice, { type: "extending" }>): void {
+    const what = `the recording is of format ${from} and`
+    if (share >= 1) return this.#log.info(`${what} is of format ${to} now`)
+    if (share > 0) return this.#log.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
+    this.#log.info(
+      `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
+    )
+  }
+
+  #trouble(of: string, message: string): void {
+    const before = this.#troubles.get(of)
+    const nowMs = this.#clock.monotonicMs()
+    if (before?.reason === message && nowMs - before.atMs < reminderMs) return this.#log.debug(message)
+    this.#troubles.set(of, { reason: message, atMs: nowMs })
+    this.#log.error(message)
+  }
+
+  #relief(of: string, message: string): void {
+    if (this.#troubles.delete(of)) this.#log.info(message)
+  }
+}
+
+const isTrouble = (state: KindState): boolean => state === "failing" || state === "forbidden"

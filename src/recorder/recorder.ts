@@ -1,0 +1,268 @@
+/**
+ * A recorder as a process: configuration, credentials, data directory, the recording, its HTTP interface, and its end.
+ *
+ * It knows neither terminal nor exit codes: whoever calls it gives it a place to talk to and a signal to stop by, and gets told
+ * how it ended.
+ */
+import * as Effect from "effect/Effect"
+import { type AllowedPlace, isAllowed } from "../blob/allow-list.ts"
+import { openTarget } from "../blob/open-target.ts"
+import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
+import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { HttpClient } from "../kube/http/http-client.ts"
+import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
+import { clusterUid } from "../kube/watch/enquiries.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { ActorGaveUp, ActorGone, messageOf } from "../runtime/errors.ts"
+import type { RestartPolicy } from "../runtime/supervisor.ts"
+import { memoryBound } from "../runtime/thread/container-memory.ts"
+import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
+import { followConfiguration, Reloads } from "./configuration/follow-configuration.ts"
+import { loadConfiguration } from "./configuration/load-configuration.ts"
+import { formatWarning } from "./configuration/problem.ts"
+import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
+import { forecastExport } from "./export/forecast.ts"
+import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/limits.ts"
+import { type ExportContext, startExport } from "./export/start.ts"
+import { askCoverage } from "./http/coverage.ts"
+import { bindHttpApi, serveHttpApi } from "./http/http-api.ts"
+import type { KindStatus } from "./kind-status.ts"
+import { describeShortage } from "./memory/memory-shares.ts"
+import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
+import { formatMetrics } from "./metrics/metrics-text.ts"
+import { gatherMetrics } from "./metrics/recorder-metrics.ts"
+import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
+import { openPodEvents } from "./notices/pod-events.ts"
+import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
+import { RecorderError } from "./recorder-error.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+export interface RecorderSettings {
+  /** Path of the configuration file. */
+  readonly config: string
+  /** Path of a kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account. */
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  /** 0 picks a free port. */
+  readonly port: number
+  readonly bind: string
+  /** Default: a new temporary directory, which is kept once the recorder has started. */
+  readonly dataDir: string | undefined
+  /** Record only these namespaces, with a mere Role. Empty: all. */
+  readonly namespaces: ReadonlyArray<string>
+  readonly allowSecrets: boolean
+  readonly fsync: "interval" | "always"
+  /** Say each recorded event at debug level. */
+  readonly reportEvents: boolean
+  readonly version: string
+  /** Who may export. Default: whoever reaches the address, which must be a loopback address. */
+  readonly access?: AccessSettings
+  /** Where in object stores the recorder writes traces if somebody asks for it. Default: nowhere. */
+  readonly allowedTargets?: ReadonlyArray<AllowedPlace>
+  /** How long and how large an export may be. Default: an hour, any size. */
+  readonly exportLimits?: ExportLimits
+  /** For tests. */
+  readonly policy?: WatchPolicy
+  readonly restart?: RestartPolicy
+}
+
+export type { RecorderLog } from "./notices/notice-log.ts"
+export { RecorderError } from "./recorder-error.ts"
+
+/** A recorder at work. */
+export interface RunningRecorder {
+  readonly actors: RecorderActors
+  /** What it records now. */
+  readonly configuration: RecorderConfiguration
+  /** Reads the configuration file now and applies what changed; never rejects, mistakes are told to the log. */
+  readonly reload: () => Promise<void>
+  /** The port it listens on. */
+  readonly port: number
+  readonly dataDirectory: string
+  /** Where the cluster is, for people. */
+  readonly cluster: string
+}
+
+/** How a recording stands. */
+export interface RecorderSummary {
+  readonly events: number
+  /** Kinds that are not being watched. */
+  readonly incomplete: ReadonlyArray<KindStatus>
+}
+
+/**
+ * Starts a recorder in the surrounding scope; closing that scope stops it in order.
+ *
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused and TokenFileError (usage), CredentialsError,
+ * ListenError and RecorderError (the machine).
+ */
+export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
+  Effect.gen(function* () {
+    const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
+    const loaded = yield* loadConfiguration(settings.config, loadOptions)
+    for (const warning of loaded.warnings) log.warn(formatWarning(settings.config, warning))
+    const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
+    yield* checkAccess(accessSettings, settings.bind)
+    const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const credentials = yield* Effect.tryPromise({
+      try: () => loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context }),
+      catch: (cause) => cause as Error,
+    })
+    // What the kubeconfig points to (token files, plugins) is a mistake to be told of now, not a reason to try for ever.
+    yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    // First of all that leaves traces: a port in use is the commonest mistake, and no reason for a data directory.
+    const bound = yield* bindHttpApi(settings.bind, settings.port)
+    const { path: dataDirectory, keep } =
+      settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
+    const userAgent = `kubereel/${settings.version}`
+    const notices = yield* Effect.acquireRelease(
+      Effect.sync(() => new NoticeLog(log, systemClock)),
+      (opened) => Effect.sync(() => opened.close()),
+    )
+    const reloads = new Reloads(systemClock)
+    const memory = memoryBound()
+    const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
+    const actors = yield* startRecorderActors({
+      kinds: configuration.kinds,
+      directory: dataDirectory,
+      fsync: settings.fsync,
+      endpoints: credentials,
+      userAgent,
+      reportEvents: settings.reportEvents,
+      memory,
+      policy: settings.policy ?? defaultWatchPolicy,
+      ...(settings.restart !== undefined && { restart: settings.restart }),
+      notify: (notice) => notices.hear(notice),
+    }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    const shortage = describeShortage(memory, actors.watchers.length)
+    if (shortage !== undefined) log.warn(shortage)
+    /** Read for each request: it may be exchanged while the recorder runs. */
+    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
+    const exportContext = (): ExportContext => ({
+      actors,
+      configuration: inForce(),
+      directory: dataDirectory,
+      nowMicros: systemClock.wallMicros(),
+    })
+    // Not waited for: a server that accepts and never answers must not keep the interface shut.
+    yield* Effect.forkScoped(learnCluster(actors, credentials, userAgent))
+    yield* refreshCredentials(actors, credentials)
+    const access = yield* openAccess(accessSettings, {
+      host: settings.bind,
+      credentials,
+      userAgent,
+      clock: systemClock,
+      trouble: (reason) => log.warn(`nobody can be let in: ${reason}`),
+      recovered: () => log.info("who may export can be decided again"),
+    })
+    yield* serveHttpApi(bound, {
+      isReady: () => actors.statuses.isReady,
+      verboseReadiness: () => actors.statuses.verboseReadiness(),
+      metrics: Effect.suspend(() =>
+        Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
+          concurrency: "unbounded",
+        }),
+      ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
+      access,
+      turnedAway: (facts) => log.warn("turned away", { ...facts }),
+      coverage: (window) => askCoverage(actors, dataDirectory, window, systemClock.wallMicros()),
+      forecast: (request) => forecastExport(exportContext(), request),
+      startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
+      places: new ExportPlaces(),
+      limits: settings.exportLimits ?? defaultExportLimits,
+      audit: (line) => log.info("export", { ...line }),
+      barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
+      openTarget: (address, contentType) => openTarget(address, { contentType }),
+      uploadLeft: (error) => log.warn(`an upload was given up, and something of it may be left: ${error.message}`),
+    })
+    const reload = yield* followConfiguration(
+      actors,
+      {
+        file: settings.config,
+        configuration: loaded.configuration,
+        load: loadOptions,
+        namespaces: settings.namespaces,
+      },
+      log,
+      reloads,
+      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
+    )
+    keep()
+    const { length } = configuration.kinds
+    log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
+      directory: dataDirectory,
+    })
+    log.info(`listening on ${bound.url}`, {
+      paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+      auth: accessSettings.auth,
+    })
+    return {
+      actors,
+      get configuration() {
+        return inForce()
+      },
+      reload,
+      port: bound.port,
+      dataDirectory,
+      cluster: credentials.description,
+    } satisfies RunningRecorder
+  })
+
+/** What a recorder amounts to now. */
+export const summarise = (running: RunningRecorder) =>
+  running.actors.store
+    .call("statistics", undefined)
+    .pipe(Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.actors.statuses.incomplete() })))
+
+/** The recorder writes with its own credentials, so its operator says where to. */
+const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
+  isAllowed(address, allowed)
+    ? undefined
+    : {
+        status: 403,
+        message: `this recorder may not write to ${addressUrl(address)}; who runs it can permit that with --allow-target`,
+      }
+
+type Credentials = Awaited<ReturnType<typeof loadCredentials>>
+
+/** Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Not permitted: the versions must do. */
+const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgent: string) =>
+  Effect.gen(function* () {
+    const known = yield* actors.store.call("clusterUid", undefined)
+    if (known !== "") return
+    const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
+    const client = new HttpClient(endpoint, { userAgent })
+    const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
+    // A watcher may have learnt it meanwhile, and later than this was asked.
+    const isStillUnknown = (yield* actors.store.call("clusterUid", undefined)) === ""
+    if (uid !== undefined && isStillUnknown) actors.suggestClusterUid(uid)
+  }).pipe(Effect.ignore)
+
+/** ms between two tries to renew credentials that could not be renewed. */
+const failedRefreshMs = 10_000
+
+/** Fetches fresh credentials before they expire, for as long as the scope is open. */
+const refreshCredentials = (actors: RecorderActors, credentials: Credentials) =>
+  Effect.forkScoped(
+    Effect.forever(
+      Effect.suspend(() => {
+        const { refreshAfter } = credentials
+        if (refreshAfter === undefined) return Effect.never
+        return Effect.sleep(Math.max(1000, refreshAfter)).pipe(
+          Effect.andThen(Effect.promise(() => actors.renewCredentials())),
+          // A plugin that fails is asked again no more often than after a 401.
+          Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
+        )
+      }),
+    ),
+  )
+
+/** What ended the store, whichever way it was learnt; the tag before the store's own message is for programs. */
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof ActorGaveUp) return withoutTag(error.lastReason)
+  if (error instanceof ActorGone) return withoutTag(error.reason)
+  return messageOf(error)
+}
+
+const withoutTag = (reason: string): string => reason.replace(/^[A-Za-z]+Error: /, "")

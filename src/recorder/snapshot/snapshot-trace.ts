@@ -1,0 +1,188 @@
+/**
+ * A trace of what a cluster holds now: lists every configured kind, then writes one batch with all objects, in the order in
+ * which they can be created again. Objects wait in a spool until all lists are made, because an owner may be listed last; memory
+ * holds names and owners only.
+ *
+ * It is no cut through the cluster at one version: the lists are made one after the other.
+ */
+import { type Discovery, discover } from "../../kube/discovery.ts"
+import type { HttpClient } from "../../kube/http/http-client.ts"
+import type { ApiStatus } from "../../kube/status.ts"
+import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import { readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { labelsOf } from "../../trace/selection/filters.ts"
+import type { Spool } from "../../trace/spool.ts"
+import type { TraceItem } from "../../trace/trace-item.ts"
+import type { TrackedKind } from "../configuration/tracked-kind.ts"
+import { type HeldObject, itemsOf, type MissingKind, type SnapshotOrder } from "./snapshot-items.ts"
+import { type ListSurroundings, listOnce } from "./snapshot-list.ts"
+import { SnapshotLives } from "./snapshot-lives.ts"
+import { SnapshotOwners } from "./snapshot-owners.ts"
+
+export interface SnapshotSurroundings extends Omit<ListSurroundings, "client"> {
+  readonly client: Pick<HttpClient, "get">
+  /** Holds the objects. Stays the caller's. */
+  readonly spool: Spool
+  /** µs since the Unix epoch. */
+  readonly now: () => number
+  /** Called after each object, with all objects so far. */
+  readonly onProgress: (objects: number) => void
+}
+
+/** What a snapshot holds, before it is written. */
+export interface Snapshot {
+  readonly missing: ReadonlyArray<MissingKind>
+  /** The trace; taken once. `owners` of {@link unknownOwners} are complete when it ends. */
+  readonly items: () => AsyncGenerator<TraceItem, void>
+  readonly unknownOwners: () => ReadonlyArray<string>
+}
+
+/**
+ * What must be there before other things: namespaces, definitions of kinds, then what workloads refer to, then workloads from the
+ * outermost owner inwards. Kinds not named stand in the middle.
+ */
+const firstKinds = ["Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass", "RuntimeClass"]
+const baseKinds = [
+  "ServiceAccount",
+  "Role",
+  "ClusterRole",
+  "RoleBinding",
+  "ClusterRoleBinding",
+  "ConfigMap",
+  "Secret",
+  "PersistentVolume",
+  "PersistentVolumeClaim",
+  "Node",
+  "ResourceQuota",
+  "LimitRange",
+  "Service",
+]
+const lastKinds = ["CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod"]
+
+const rankOf = (kind: string): number => {
+  const places = [...firstKinds, ...baseKinds, "", ...lastKinds]
+  const place = places.indexOf(kind)
+  return place < 0 ? places.indexOf("") : place
+}
+
+/** Lists everything. Kinds that cannot be listed are named; rejects only for defects, SpoolError, and what aborted it. */
+export const takeSnapshot = async (order: SnapshotOrder, surroundings: SnapshotSurroundings): Promise<Snapshot> => {
+  const time = surroundings.now()
+  const kinds = order.kinds.toSorted((left, right) => rankOf(left.gvk.kind) - rankOf(right.gvk.kind))
+  const owners = new SnapshotOwners(surroundings.client, surroundings.signal)
+  const lives = kinds.some(({ trackLifecycle }) => trackLifecycle) ? new SnapshotLives() : undefined
+  const missing: MissingKind[] = []
+  const held: HeldObject[] = []
+  for (const kind of kinds) {
+    const seen = new Set<string>()
+    const lost = await listKind(kind, surroundings, (bytes, object) => {
+      const entry = hold(kind, object, bytes.length, order)
+      if (entry === undefined || seen.has(entry.uid)) return
+      seen.add(entry.uid)
+      owners.learn(entry.uid, entry.owners)
+      if (kind.gvkText === podKind) lives?.observe(object, entry.namespace, entry.name, entry.owners)
+      surroundings.spool.append(bytes)
+      held.push(entry)
+      surroundings.onProgress(held.length)
+    })
+    if (lost !== undefined) missing.push(lost)
+  }
+  if (lives !== undefined && !kinds.some(({ gvkText }) => gvkText === podKind)) {
+    const pods = podsBelow(kinds)
+    const lost = await listKind(pods, surroundings, (bytes, object) => {
+      const pod = hold(pods, object, bytes.length, order)
+      if (pod !== undefined) lives.observe(object, pod.namespace, pod.name, pod.owners)
+    })
+    if (lost !== undefined) missing.push(lost)
+  }
+  return {
+    missing,
+    items: () => itemsOf({ order, held, owners, lives, missing, time, spool: surroundings.spool }),
+    unknownOwners: () => owners.unknown,
+  }
+}
+
+const podKind = "v1.Pod"
+
+/** The pods whose lives count, where pods themselves are not part of the trace. */
+const podsBelow = (kinds: ReadonlyArray<TrackedKind>): TrackedKind => {
+  const tracking = kinds.filter(({ trackLifecycle }) => trackLifecycle)
+  const namespaces = tracking.flatMap((kind) => kind.namespaces ?? [])
+  const isWhole = tracking.some((kind) => kind.namespaces === undefined)
+  return {
+    gvk: { group: "", version: "v1", kind: "Pod" },
+    gvkText: podKind,
+    podSpecTemplatePaths: [""],
+    trackLifecycle: false,
+    skipOwned: false,
+    keepManagedFields: false,
+    detect: "all",
+    ignore: [],
+    ...(!isWhole && { namespaces: [...new Set(namespaces)] }),
+  }
+}
+
+/** Calls `item` with every object of a kind; answers why there may be more. */
+const listKind = async (
+  kind: TrackedKind,
+  surroundings: SnapshotSurroundings,
+  item: (bytes: Uint8Array, object: JsonObject) => void,
+): Promise<MissingKind | undefined> => {
+  const { client, signal } = surroundings
+  const { gvkText, labelSelector, fieldSelector } = kind
+  const discovery = await discover(client, kind.gvk, { signal })
+  signal.throwIfAborted()
+  if (discovery.tag !== "found") return missingKind(gvkText, discovery)
+  const { resource } = discovery
+  for (const namespace of (resource.namespaced ? kind.namespaces : undefined) ?? [undefined]) {
+    const end = await listOnce({ resource, namespace, labelSelector, fieldSelector }, surroundings, (bytes) => {
+      const object = parsedObject(bytes)
+      if (object !== undefined) item(bytes, object)
+    })
+    signal.throwIfAborted()
+    if (end.tag === "refused") return refusedKind(gvkText, end.status)
+    if (end.tag === "unreachable") return { gvk: gvkText, state: "failing", detail: end.detail }
+  }
+  return undefined
+}
+
+/** What is remembered of an object; `undefined` if it is none. */
+const hold = (
+  kind: TrackedKind,
+  object: JsonObject,
+  length: number,
+  { filters }: SnapshotOrder,
+): HeldObject | undefined => {
+  const { metadata } = object
+  if (!isJsonObject(metadata)) return undefined
+  const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "")
+  const namespace = text("namespace")
+  const owners = readOwnerReferences(metadata.ownerReferences)
+  const isExcluded =
+    filters.excludesNamespace(namespace) ||
+    (filters.needsLabels && filters.excludesLabels(labelsOf(object))) ||
+    (kind.skipOwned !== false && owners.length > 0)
+  const facts = { uid: text("uid"), namespace, name: text("name"), resourceVersion: text("resourceVersion") }
+  return { gvk: kind.gvkText, ...facts, owners, length, isExcluded }
+}
+
+const parsedObject = (bytes: Uint8Array): JsonObject | undefined => {
+  try {
+    const value = parseExactJson(bytes)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
+}
+
+const missingKind = (gvk: string, discovery: Exclude<Discovery, { tag: "found" }>): MissingKind => {
+  if (discovery.tag === "failed") return refusedKind(gvk, discovery.status)
+  return { gvk, state: discovery.tag === "absent" ? "waiting" : "failing", detail: discovery.detail }
+}
+
+const refusedKind = (gvk: string, { code, message }: ApiStatus): MissingKind => ({
+  gvk,
+  state: code === 401 || code === 403 ? "forbidden" : "failing",
+  detail: message,
+})

@@ -1,0 +1,272 @@
+/**
+ * The watchers of a recording: one per kind, linked with the store both ways, their reports turned into states and notices.
+ *
+ * One that ends is started again and its kind is `failing` meanwhile; one that keeps crashing is `stopped`, and the others go on.
+ *
+ * What is watched can be changed while it is being recorded. A watcher whose kind is recorded as before lives on and the server
+ * sees nothing of the change. One that goes, or whose settings change, stops reading and hands over what it has read before
+ * it ends; its kind is complete up to there, which the store knows. Where a later watcher of the kind goes on from that, nothing is
+ * missing; where the server cannot, the time between is a gap like any. Changes are made one after another.
+ */
+import * as Effect from "effect/Effect"
+import { observationsMailbox, storedStateMailbox, watcherName } from "../actors/names.ts"
+import type { ExpectedKinds, storeDefinition } from "../actors/store/definition.ts"
+import {
+  type WatcherConfig,
+  type WatcherControl,
+  type WatcherReport,
+  watcherDefinition,
+} from "../actors/watcher/definition.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import type { ActorSystem } from "../runtime/actor-system.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { ActorGaveUp } from "../runtime/errors.ts"
+import type { RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
+import type { StartThread } from "../runtime/thread/thread.ts"
+import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
+import type { KindStatuses } from "./kind-status.ts"
+import { type MailboxLimits, MailboxShares } from "./memory/mailbox-limits.ts"
+import type { RecorderNotice } from "./notices/recorder-notice.ts"
+import { withAdvice } from "./notices/trouble-advice.ts"
+import { patiently } from "./patient-writes.ts"
+import { watchedKinds } from "./pod-stream.ts"
+
+/** A kind and who watches it. `gvk`: `podLivesKind` for pods watched for their lives alone. */
+export interface RecordedWatcher {
+  readonly gvk: string
+  readonly watcher: Supervisor<WatcherConfig, WatcherControl, WatcherReport>
+}
+
+/** A kind that is not recorded any more. */
+export interface RemovedKind {
+  readonly gvk: string
+  /** False: the store did not take its last events in time (a full disk); they are not in the recording. */
+  readonly isDrained: boolean
+  /** Up to where its recording is complete, as it stands in the store; absent if the store could not say now. */
+  readonly complete?: { readonly throughVersion: string; readonly untilMicros: number }
+}
+
+/** What a change of the kinds came to. Kinds as in {@link RecordedWatcher}. */
+export interface Reconfiguration {
+  readonly added: ReadonlyArray<string>
+  /** Their settings changed: another life goes on with the new ones. */
+  readonly restarted: ReadonlyArray<string>
+  /** Their streams were left alone. */
+  readonly kept: ReadonlyArray<string>
+  readonly removed: ReadonlyArray<RemovedKind>
+  /** False: the recording was being closed or could not go on, and nothing was started any more. */
+  readonly isComplete: boolean
+}
+
+export interface WatchersOptions {
+  readonly userAgent: string
+  readonly policy: WatchPolicy
+  /** Report each recorded event, for the debug log. */
+  readonly reportEvents: boolean
+  readonly notify: (notice: RecorderNotice) => void
+  readonly start: StartThread
+  /** How the actor of that name talks to the API server at the moment. */
+  readonly endpoint: (name: string) => Promise<ApiEndpoint>
+  /** The store numbers their lives, because it remembers their frames. Is not asked any more once `ended` is aborted. */
+  readonly nextIncarnation: (name: string, ended: AbortSignal) => Promise<number>
+  readonly restart: RestartPolicy
+  readonly statuses: KindStatuses
+  readonly clock: Clock
+  readonly onCluster: (uid: string) => void
+  readonly onUnauthorized: () => void
+  readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
+}
+
+/** The store as its watchers' keeper needs it. */
+export type WatchedStore = Pick<
+  Supervisor<never, typeof storeDefinition.control, never>,
+  "name" | "call" | "running" | "state"
+>
+
+/** What is to be watched. */
+export interface WatchPlan {
+  /** By kind, in the order of the configuration. */
+  readonly kinds: ReadonlyMap<string, TrackedKind>
+  /** The kind whose watcher follows the lives of pods; `undefined` if none does. */
+  readonly podStream: string | undefined
+  /** For the store. */
+  readonly expected: ExpectedKinds
+}
+
+export const watchPlan = (configured: ReadonlyArray<TrackedKind>): WatchPlan => {
+  const { kinds, podStream } = watchedKinds(configured)
+  const watchers = kinds.map(({ gvkText }) => ({
+    name: watcherName(gvkText),
+    gvk: gvkText,
+    tracksPods: gvkText === podStream,
+  }))
+  return {
+    kinds: new Map(kinds.map((kind) => [kind.gvkText, kind])),
+    podStream,
+    expected: { watchers, recordedKinds: recordedWhole(configured) },
+  }
+}
+
+export class Watchers {
+  readonly #system: ActorSystem
+  readonly #store: WatchedStore
+  readonly #options: WatchersOptions
+  readonly #shares = new MailboxShares()
+  readonly #watchers = new Map<string, RecordedWatcher>()
+  /** By kind, aborted when its watcher is no more. */
+  readonly #ends = new Map<string, AbortController>()
+  #plan: WatchPlan
+
+  /** Starts them all. */
+  constructor(system: ActorSystem, store: WatchedStore, plan: WatchPlan, options: WatchersOptions) {
+    this.#system = system
+    this.#store = store
+    this.#plan = plan
+    this.#options = options
+    for (const kind of plan.kinds.values()) this.#start(kind)
+  }
+
+  /** Those there are now, in the order of the configuration; while it changes, those that end are still among them. */
+  get all(): ReadonlyArray<RecordedWatcher> {
+    const planned = [...this.#plan.kinds.keys()].flatMap((gvk) => this.#watchers.get(gvk) ?? [])
+    return planned.length === this.#watchers.size ? planned : [...this.#watchers.values()]
+  }
+
+  /**
+   * Watches this from here on; a change is to be made when the one before is complete. `decided` is called once what is to go
+   * has ended, before the store hears of the plan: a store that starts from then on must be given this one. Never rejects.
+   */
+  async change(next: WatchPlan, decided: () => void): Promise<Reconfiguration> {
+    const before = this.#plan
+    const goes = [...before.kinds.keys()].filter((gvk) => !next.kinds.has(gvk))
+    const stays = [...before.kinds.keys()].filter((gvk) => next.kinds.has(gvk))
+    const restarted = stays.filter((gvk) => rulesOf(before, gvk) !== rulesOf(next, gvk))
+    const kept = stays.filter((gvk) => !restarted.includes(gvk))
+    const added = [...next.kinds.keys()].filter((gvk) => !before.kinds.has(gvk))
+    const [drained] = await Promise.all([
+      Promise.all(goes.map((gvk) => this.#end(gvk))),
+      Promise.all(restarted.map((gvk) => this.#end(gvk))),
+    ])
+    const removed = goes.map((gvk, index) => ({ gvk, isDrained: drained[index] === true }))
+    const outcome = { added, restarted, kept, removed }
+    if (this.#system.isStopping) return { ...outcome, isComplete: false }
+    this.#plan = next
+    decided()
+    this.#options.statuses.follow([...next.kinds.keys()], new Set(restarted), this.#options.clock.wallMicros())
+    const isTold = isSameExpectation(before, next) || (await this.#tellStore(next.expected))
+    if (!isTold || this.#system.isStopping) return { ...outcome, isComplete: false }
+    for (const gvk of [...restarted, ...added]) this.#start(next.kinds.get(gvk) as TrackedKind)
+    return { ...outcome, removed: await Promise.all(removed.map((kind) => this.#located(kind))), isComplete: true }
+  }
+
+  /** False when the store is stopped or given up first: then nothing can be recorded any more. */
+  #tellStore(expected: ExpectedKinds): Promise<boolean> {
+    const told = Effect.as(patiently(this.#store, this.#store.call("expect", expected)), true)
+    return Effect.runPromise(Effect.orElseSucceed(told, () => false))
+  }
+
+  /** What it received is committed afterwards, as far as the store takes it in time. */
+  async #end(gvk: string): Promise<boolean> {
+    const name = watcherName(gvk)
+    const isDrained = await this.#system.remove(name)
+    // One that waited for the number of its life: given out after that of its successor, it would fence the successor's frames.
+    this.#ends.get(gvk)?.abort()
+    this.#ends.delete(gvk)
+    this.#watchers.delete(gvk)
+    this.#shares.release(name)
+    return isDrained
+  }
+
+  async #located(kind: RemovedKind): Promise<RemovedKind> {
+    const complete = await Effect.runPromise(
+      this.#store.call("kindState", kind.gvk).pipe(
+        Effect.map(({ resumeVersion, completeTime }) => ({ throughVersion: resumeVersion, untilMicros: completeTime })),
+        Effect.orElseSucceed(() => undefined),
+      ),
+    )
+    return complete === undefined ? kind : { ...kind, complete }
+  }
+
+  #start(kind: TrackedKind): void {
+    const { statuses, clock, notify, ...options } = this.#options
+    const gvk = kind.gvkText
+    const name = watcherName(gvk)
+    const tracksPods = gvk === this.#plan.podStream
+    const ended = new AbortController()
+    this.#ends.set(gvk, ended)
+    const watcher = this.#system.spawn({
+      definition: watcherDefinition,
+      name,
+      start: options.start,
+      config: async () => {
+        const endpoint = await options.endpoint(name)
+        return watcherConfig(kind, tracksPods, endpoint, this.#shares.take(name, this.#plan.kinds.size), options)
+      },
+      incarnation: () => options.nextIncarnation(name, ended.signal),
+      restart: options.restart,
+      onStateChange: (state, reason) => {
+        // Nobody is watching until the next life says so.
+        if (state === "backing-off") {
+          const detail = `its watcher ended and is started again: ${reason.split("\n", 1)[0]}`
+          statuses.set(gvk, "failing", detail, clock.wallMicros())
+        }
+        notify({ type: "actor", name, gvk, state, reason })
+      },
+      onReport: (given) => {
+        const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
+        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
+        if (report.type === "cluster") options.onCluster(report.uid)
+        if (report.type === "unauthorized") {
+          statuses.setUnauthorized(gvk)
+          options.onUnauthorized()
+        }
+        notify({ type: "kind", gvk, report })
+      },
+      onGaveUp: (error) => {
+        statuses.set(gvk, "stopped", error.message, clock.wallMicros())
+        options.onGaveUp(gvk, error)
+      },
+    })
+    this.#watchers.set(gvk, { gvk, watcher })
+    this.#system.link(observationsMailbox, watcher, this.#store)
+    this.#system.link(storedStateMailbox(name), this.#store, watcher, "upstream")
+  }
+}
+
+/** What of a kind's settings its watcher goes by, as text that can be compared: the rest is for exports. */
+const rulesOf = ({ kinds, podStream }: WatchPlan, gvk: string): string => {
+  const kind = kinds.get(gvk) as TrackedKind
+  return JSON.stringify([gvk === podStream, ...Object.values(settingsOf(kind)).map((value) => value ?? null)])
+}
+
+const isSameExpectation = (left: WatchPlan, right: WatchPlan): boolean =>
+  JSON.stringify(left.expected) === JSON.stringify(right.expected)
+
+/** The order of what is ignored and of namespaces means nothing. */
+const settingsOf = (kind: TrackedKind) => ({
+  detect: kind.detect,
+  ignore: kind.ignore.toSorted(),
+  keepManagedFields: kind.keepManagedFields,
+  skipOwned: kind.skipOwned === "ingest",
+  labelSelector: kind.labelSelector,
+  fieldSelector: kind.fieldSelector,
+  namespaces: kind.namespaces?.toSorted(),
+})
+
+const watcherConfig = (
+  kind: TrackedKind,
+  tracksPods: boolean,
+  endpoint: ApiEndpoint,
+  limits: MailboxLimits,
+  { userAgent, policy, reportEvents }: Pick<WatchersOptions, "userAgent" | "policy" | "reportEvents">,
+): WatcherConfig => ({
+  gvk: kind.gvkText,
+  tracksPods,
+  endpoint,
+  userAgent,
+  ...settingsOf(kind),
+  policy,
+  reportEvents,
+  ...limits,
+})

@@ -1,0 +1,100 @@
+/**
+ * The thread an actor lives in, as its supervisor sees it: a worker of its own, or, for tests of logic, the
+ * supervisor's own thread with an injected clock.
+ */
+import { type MessagePort, Worker } from "node:worker_threads"
+import type { ActorBody, ActorDefinition, MemoryLimits } from "../actor.ts"
+import { ActorHost, type HostCommand, type HostEvent } from "../actor-host.ts"
+import type { Clock } from "../clock.ts"
+import type { ControlInterface } from "../control.ts"
+
+export interface Thread {
+  send(command: HostCommand, transfer?: ReadonlyArray<MessagePort>): void
+  /** Ends the thread at once, in the middle of whatever it does. Resolves when it has ended. */
+  kill(reason?: string): Promise<void>
+}
+
+export interface ThreadObserver {
+  event(event: HostEvent): void
+  /** Exactly once, the last call. */
+  ended(reason: string): void
+}
+
+export type StartThread = (observer: ThreadObserver) => Thread
+
+/**
+ * A worker that runs the bundled entry point at `entry`; its process-wide standard output and error are ours. `limits`: of every
+ * life, or asked for before each.
+ */
+export const workerThread =
+  (entry: URL, limits: MemoryLimits | (() => MemoryLimits)): StartThread =>
+  (observer) => {
+    const { oldGenerationMb, youngGenerationMb } = typeof limits === "function" ? limits() : limits
+    const worker = new Worker(entry, {
+      resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb, maxYoungGenerationSizeMb: youngGenerationMb },
+      // Workers must not inherit flags meant for the main thread, such as a test runner's loader.
+      execArgv: [],
+      name: entry.pathname.slice(entry.pathname.lastIndexOf("/") + 1),
+    })
+    let reason = "the thread exited"
+    worker.on("message", (event: HostEvent) => {
+      if (event.type === "crashed") reason = event.reason
+      observer.event(event)
+    })
+    worker.on("error", (error) => {
+      reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    })
+    worker.on("exit", (code) => observer.ended(reason === "the thread exited" ? `${reason} with code ${code}` : reason))
+    return {
+      send: (command, transfer = []) => worker.postMessage(command, [...transfer]),
+      kill: async (why = "killed") => {
+        if (reason === "the thread exited") reason = why
+        await worker.terminate()
+      },
+    }
+  }
+
+/** The same body in the calling thread. A kill drops it without running finalizers, as the end of a thread would. */
+export const localThread =
+  <Config, Control extends ControlInterface, Report>(
+    definition: ActorDefinition<Config, Control, Report>,
+    body: ActorBody<Config, Control, Report>,
+    clock: Clock,
+  ): StartThread =>
+  (observer) => {
+    let over = false
+    const mortal: Clock = {
+      wallMicros: () => clock.wallMicros(),
+      monotonicMs: () => clock.monotonicMs(),
+      // The timers of a thread end with it; those of a dead local life must not act on what its successor owns.
+      after: (delayMs, action) =>
+        clock.after(delayMs, () => {
+          if (!over) action()
+        }),
+    }
+    const end = (reason: string): void => {
+      if (over) return
+      over = true
+      queueMicrotask(() => observer.ended(reason))
+    }
+    let reason = "stopped"
+    const host = new ActorHost(
+      definition,
+      body,
+      {
+        post: (event) => {
+          if (event.type === "crashed") reason = event.reason
+          queueMicrotask(() => observer.event(event))
+        },
+        end: () => end(reason),
+      },
+      mortal,
+    )
+    return {
+      send: (command) => queueMicrotask(() => host.receive(command)),
+      kill: async (why = "killed") => {
+        host.kill()
+        end(why)
+      },
+    }
+  }

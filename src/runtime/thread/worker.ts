@@ -1,0 +1,30 @@
+/** The entry point of every worker: a bundled module that imports one actor's body calls {@link runInWorker}. */
+import { parentPort } from "node:worker_threads"
+import type { ActorBody, ActorDefinition } from "../actor.ts"
+import { ActorHost, type HostCommand } from "../actor-host.ts"
+import { systemClock } from "../clock.ts"
+import type { ControlInterface } from "../control.ts"
+
+/** Runs one life of the actor in this worker; the process sees an exit code 1 after a crash. */
+export const runInWorker = <Config, Control extends ControlInterface, Report>(
+  definition: ActorDefinition<Config, Control, Report>,
+  body: ActorBody<Config, Control, Report>,
+): void => {
+  const port = parentPort
+  if (port === null) throw new Error(`${definition.role}: this entry point runs in a worker thread`)
+  let crashed = false
+  const host = new ActorHost(
+    definition,
+    body,
+    {
+      post: (event) => {
+        if (event.type === "crashed") crashed = true
+        port.postMessage(event)
+      },
+      // Messages posted just before are still delivered: the port is flushed when the thread exits.
+      end: () => setImmediate(() => process.exit(crashed ? 1 : 0)),
+    },
+    systemClock,
+  )
+  port.on("message", (command: HostCommand) => host.receive(command))
+}

@@ -1,0 +1,55 @@
+/**
+ * JSON merge patch (RFC 7386), with two habits of the API server: null members of objects inside lists go, where the
+ * RFC would keep them; but a list that takes the place of an object is taken as it is.
+ */
+
+import { MalformedPatchError } from "../patch-failure.ts"
+import { withoutNullMembers } from "../strategic/strategic-directives.ts"
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonObjectDraft,
+  type JsonValue,
+  jsonTypeOf,
+  memberOf,
+  setMember,
+} from "./json-value.ts"
+
+/**
+ * The document with what the patch says; parts that it does not name are shared.
+ *
+ * @throws MalformedPatchError for a patch that is no object
+ */
+export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
+  if (patch === null) throw notAnObject(patch)
+  if (!isJsonObject(patch)) throw notAnObject(patch)
+  return isJsonObject(document) ? mergeObjects(document, patch) : withoutNullMembers(patch)
+}
+
+/** The refusal of a patch that should be an object. */
+export const notAnObject = (patch: JsonValue): MalformedPatchError =>
+  new MalformedPatchError({ problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
+
+const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
+  let merged: JsonObjectDraft | undefined
+  for (const key of Object.keys(patch)) {
+    const value = patch[key] as JsonValue
+    const old = memberOf(document, key)
+    if (value === null) {
+      if (!Object.hasOwn(document, key)) continue
+      merged ??= { ...document }
+      delete merged[key]
+      continue
+    }
+    const next = mergeValues(old, value)
+    if (next === old) continue
+    merged ??= { ...document }
+    setMember(merged, key, next)
+  }
+  return merged ?? document
+}
+
+const mergeValues = (old: JsonValue | undefined, value: JsonValue): JsonValue => {
+  if (!isJsonObject(old)) return withoutNullMembers(value)
+  return isJsonObject(value) ? mergeObjects(old, value) : value
+}

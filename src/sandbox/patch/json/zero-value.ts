@@ -1,0 +1,45 @@
+/**
+ * What an object of a built-in kind is before it is created: the server compares with an empty Go struct, in which
+ * parts that are not pointers exist already. That is why the creator of a Deployment owns `f:spec: {f:replicas…}` but
+ * not `spec` itself, while the creator of a custom resource owns `spec` too.
+ *
+ * The schema tells: the generator writes a zero default (`{}`, `""`, `0`, `false`) for exactly those fields that are
+ * always there, and lists that are always there are required.
+ */
+
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import {
+  isEmptyObject,
+  isJsonObject,
+  type JsonObject,
+  type JsonObjectDraft,
+  type JsonValue,
+  setMember,
+} from "./json-value.ts"
+
+/** Only as far as `after` reaches: what is absent there cannot differ. */
+export const zeroValueBeside = (type: KubernetesType, after: JsonObject): JsonObject => {
+  const zero: JsonObjectDraft = {}
+  for (const key of Object.keys(after)) {
+    const field = type.fields.get(key)
+    if (field === undefined) continue
+    const value = zeroField(type, key, field, after[key] as JsonValue)
+    if (value !== undefined) setMember(zero, key, value)
+  }
+  return zero
+}
+
+const zeroField = (
+  type: KubernetesType,
+  key: string,
+  field: KubernetesType,
+  after: JsonValue,
+): JsonValue | undefined => {
+  const { default: preset } = field
+  if (field.kind === "object" && isJsonObject(preset as JsonValue) && isEmptyObject(preset as JsonObject)) {
+    return isJsonObject(after) ? zeroValueBeside(field, after) : {}
+  }
+  if (preset === "" || preset === 0 || preset === false) return preset
+  // Times and lists that are always there are written as null when they hold nothing.
+  return type.required.includes(key) || after === null ? null : undefined
+}

@@ -1,0 +1,75 @@
+/** The fields that a value has: what an applied configuration owns, and what appears or goes with a whole subtree. */
+
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isEmptyObject, isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts"
+import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
+import { fieldElement } from "./path-element.ts"
+import { itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"
+
+/**
+ * The fields of a configuration: its leaves, the items of its lists and the keys of its maps. Named fields that hold
+ * others are not among them, so that nobody owns `spec` as such.
+ */
+export const fieldsOf = (type: KubernetesType, value: JsonValue): FieldSet => {
+  const node = configuredNode(type, value)
+  return node === undefined ? leaf : node
+}
+
+const configuredNode = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
+  const shape = shapeOf(type, value)
+  if (shape === "leaf") return leaf
+  const children: Array<readonly [string, FieldSet]> = []
+  if (shape === "map") {
+    if (!isJsonObject(value)) return undefined
+    for (const key of Object.keys(value)) {
+      const member = value[key] as JsonValue
+      const known = memberType(type, key)
+      if (known === undefined) continue
+      const node = configuredNode(known, member)
+      const itself = member === null || !type.fields.has(key) || (isJsonObject(member) && isEmptyObject(member))
+      const owned = itself ? owningItself(node) : node
+      if (owned !== undefined) children.push([fieldElement(key), owned])
+    }
+  } else {
+    if (!isJsonArray(value)) return undefined
+    const items = itemType(type)
+    const seen = new Map<string, FieldSet>()
+    for (const item of value) {
+      const element = itemElement(type, item)
+      if (element === undefined) continue
+      seen.set(element, seen.has(element) ? leaf : owningItself(configuredNode(items, item)))
+    }
+    children.push(...seen)
+  }
+  return nodeOf(children, false)
+}
+
+/** A subtree that comes or goes as a whole: every field in it, those that hold others included. */
+export const wholeSubtree = (type: KubernetesType, value: JsonValue): FieldSet => {
+  const shape = shapeOf(type, value)
+  if (shape === "leaf") return leaf
+  return owningItself(shape === "map" ? membersSubtree(type, value) : itemsSubtree(type, value))
+}
+
+/** What is below a map or object that comes or goes, without itself. */
+export const membersSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
+  if (!isJsonObject(value)) return undefined
+  const children: Array<readonly [string, FieldSet]> = []
+  for (const key of Object.keys(value)) {
+    const known = memberType(type, key)
+    if (known !== undefined) children.push([fieldElement(key), wholeSubtree(known, value[key] as JsonValue)])
+  }
+  return nodeOf(children, false)
+}
+
+const itemsSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
+  if (!isJsonArray(value)) return undefined
+  const items = itemType(type)
+  const seen = new Map<string, FieldSet>()
+  for (const item of value) {
+    const element = itemElement(type, item)
+    // An item that stands there more than once is owned as one thing.
+    if (element !== undefined) seen.set(element, seen.has(element) ? leaf : wholeSubtree(items, item))
+  }
+  return nodeOf([...seen], false)
+}

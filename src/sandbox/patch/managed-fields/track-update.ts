@@ -1,0 +1,115 @@
+/**
+ * The managedFields after a create, an update or a patch that is not an apply, as the real server computes them:
+ * whoever writes owns what changed, and no other updater or applier does any longer.
+ *
+ * To be called where the real server does it: after decoding and defaulting, **before** admission and the kind's own
+ * rules (default accounts and tolerations of a Pod, its first `status`, generated names and a Job's labels belong to
+ * nobody). What the endpoint does not let change (`status` of most kinds) either stands in `after` as it was or is
+ * named in `resetFields`.
+ *
+ * Entries of other versions of the kind are compared in this version's schema: exact for kinds whose versions differ in
+ * nothing but name. Types that turned atomic or granular since an entry was written are not reconciled.
+ *
+ * Measured (2 cores, Node 26): a changed condition of a Pod of 4.6 kB costs 8 µs when unchanged parts are shared with
+ * the stored object and 15 µs when they are copies; its creation 40 µs.
+ */
+
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isJsonObject, type JsonObject, memberOf } from "../json/json-value.ts"
+import { zeroValueBeside } from "../json/zero-value.ts"
+import { type FieldChanges, fieldChanges } from "./field-changes.ts"
+import { difference, type FieldSet, isEmptySet, union, withoutPaths } from "./field-set.ts"
+import {
+  entriesToStartFrom,
+  type FieldManager,
+  inServerOrder,
+  isEntryOf,
+  type ManagedFields,
+  makeEntry,
+  withCappedUpdaters,
+  withFields,
+} from "./managed-fields-entry.ts"
+import { fieldElement } from "./path-element.ts"
+
+export interface TrackedUpdate {
+  readonly type: KubernetesType
+  /**
+   * The stored object. `undefined` for the creation of a built-in kind; **`{}` for the creation of a custom one**,
+   * because the real server starts from an empty struct for the former and from nothing for the latter.
+   */
+  readonly before: JsonObject | undefined
+  readonly after: JsonObject
+  /** The `fieldManager` parameter, or the User-Agent up to the first `/`; empty becomes `unknown`. */
+  readonly manager: string
+  readonly apiVersion: string
+  readonly operation: "Update"
+  /** RFC 3339, whole seconds, UTC. */
+  readonly time: string
+  /** `status`, `scale`…; default none. */
+  readonly subresource?: string | undefined
+  /** Paths that this endpoint does not change (`[["status"]]`); default none. */
+  readonly resetFields?: ReadonlyArray<ReadonlyArray<string>> | undefined
+}
+
+/**
+ * Empty if nothing is tracked: on a reset (`managedFields: []`), and for a stored object that has none. Shares entries,
+ * and the whole array if nothing changed, with the stored object.
+ */
+export const trackUpdate = (update: TrackedUpdate): ManagedFields => {
+  const { type, before, after } = update
+  const subresource = update.subresource ?? ""
+  const entries = entriesToStartFrom(before, after, subresource)
+  if (entries.length === 0 && before !== undefined && isStored(before)) return entries
+  const changes = fieldChanges(type, before ?? zeroValueBeside(type, after), after)
+  const owned = changes === undefined ? undefined : withoutReset(changes, update.resetFields)
+  if (owned === undefined) return inServerOrder(entries)
+  const owner: FieldManager = {
+    manager: update.manager,
+    operation: "Update",
+    apiVersion: update.apiVersion,
+    subresource,
+  }
+  return inServerOrder(withCappedUpdaters(afterUpdate(entries, owner, owned, update.time)))
+}
+
+const isStored = (object: JsonObject): boolean => {
+  const metadata = memberOf(object, "metadata")
+  return isJsonObject(metadata) && typeof metadata.uid === "string" && metadata.uid !== ""
+}
+
+/** The changes outside the fields that an endpoint resets; `undefined` if none is left. */
+export const withoutReset = (
+  changes: FieldChanges,
+  resetFields: ReadonlyArray<ReadonlyArray<string>> | undefined,
+): FieldChanges | undefined => {
+  if (resetFields === undefined || resetFields.length === 0) return changes
+  const paths = resetFields.map((path) => path.map(fieldElement))
+  const touched = withoutPaths(changes.touched, paths)
+  const removed = withoutPaths(changes.removed, paths)
+  return isEmptySet(touched) && isEmptySet(removed) ? undefined : { touched, removed }
+}
+
+const afterUpdate = (
+  entries: ManagedFields,
+  owner: FieldManager,
+  changes: FieldChanges,
+  time: string,
+): ManagedFields => {
+  const { touched, removed } = changes
+  const takes = !isEmptySet(touched)
+  const result = []
+  let isKnown = false
+  for (const entry of entries) {
+    // Nobody keeps what this write removed; what it touched stays with the writer alone.
+    const kept = difference(entry.fieldsV1, removed)
+    if (takes && isEntryOf(entry, owner)) {
+      isKnown = true
+      result.push(makeEntry(owner, time, union(kept, touched)))
+      continue
+    }
+    const rest: FieldSet = takes ? difference(kept, touched) : kept
+    if (!isEmptySet(rest)) result.push(withFields(entry, rest))
+  }
+  if (takes && !isKnown) result.push(makeEntry(owner, time, touched))
+  return result
+}

@@ -1,0 +1,80 @@
+/** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
+
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
+import { keyElement, valueElement } from "./path-element.ts"
+
+/** Of values that no schema describes: objects are owned member by member, lists as a whole. */
+export const anyType: KubernetesType = {
+  kind: "any",
+  fields: new Map(),
+  required: [],
+  items: undefined,
+  listType: "atomic",
+  listMapKeys: [],
+  keyDefaults: new Map(),
+  isAtomic: false,
+  patchMergeKey: undefined,
+  patchStrategies: new Set(),
+  keepsUnknown: true,
+  isNullable: true,
+  default: undefined,
+}
+
+export type Shape = "leaf" | "map" | "list"
+
+/** `int-or-string` is one leaf whatever it holds, as the server has it. */
+export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Shape => {
+  switch (type.kind) {
+    case "object":
+    case "map":
+      return type.isAtomic ? "leaf" : "map"
+    case "list":
+      return type.listType === "atomic" ? "leaf" : "list"
+    case "any":
+      return !type.isAtomic && (value === null || isJsonObject(value)) ? "map" : "leaf"
+    default:
+      return "leaf"
+  }
+}
+
+/** The type of an object's or map's member; `undefined` for fields that the type does not know. */
+export const memberType = (type: KubernetesType, key: string): KubernetesType | undefined => {
+  const field = type.fields.get(key)
+  if (field !== undefined) return field
+  if (type.kind === "map") return type.items ?? anyType
+  return type.kind === "any" || type.keepsUnknown || type.fields.size === 0 ? anyType : undefined
+}
+
+export const itemType = (type: KubernetesType): KubernetesType => type.items ?? anyType
+
+/** Names of the key fields in the order in which elements have them. */
+const sortedKeys = new WeakMap<KubernetesType, ReadonlyArray<string>>()
+
+const keysOf = (type: KubernetesType): ReadonlyArray<string> => {
+  const known = sortedKeys.get(type)
+  if (known !== undefined) return known
+  const keys = [...type.listMapKeys].sort()
+  sortedKeys.set(type, keys)
+  return keys
+}
+
+/** The path element of a set's or keyed list's item; `undefined` for one that such a list cannot hold. */
+export const itemElement = (type: KubernetesType, item: JsonValue): string | undefined => {
+  if (type.listType === "set") {
+    return item === null || typeof item === "object" ? undefined : valueElement(item)
+  }
+  if (!isJsonObject(item)) return undefined
+  const fields: Array<readonly [string, JsonValue]> = []
+  for (const key of keysOf(type)) {
+    const value = memberOf(item, key) ?? (type.keyDefaults.get(key) as JsonValue | undefined)
+    if (value !== undefined) fields.push([key, value])
+  }
+  return fields.length === 0 ? undefined : keyElement(fields)
+}
+
+export const isEmptyMap = (value: JsonObject | undefined): boolean => {
+  if (value === undefined) return true
+  for (const _ in value) return false
+  return true
+}

@@ -1,0 +1,61 @@
+/** LabelSelectors: what they may say, and whether they match. */
+
+import { type Errors, forbidden, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
+import { child, isAbsent, isEmptyMap, items, list, own, text } from "../fields.ts"
+import type { Fields } from "../kind-rules.ts"
+import { labelValueComplaints, qualifiedNameComplaints } from "./names.ts"
+import { checkLabels } from "./object-metadata.ts"
+
+export const checkSelector = (selector: Fields | undefined, field: string, errors: Errors): void => {
+  checkLabels(child(selector, "matchLabels"), `${field}.matchLabels`, errors)
+  for (const [index, term] of items(selector, "matchExpressions").entries())
+    checkRequirement(term, `${field}.matchExpressions[${index}]`, errors)
+}
+
+const checkRequirement = (term: Fields, field: string, errors: Errors): void => {
+  const operator = text(term, "operator")
+  const values = list(term, "values")
+  if (operator === "In" || operator === "NotIn") {
+    if (values.length === 0)
+      errors.push(required(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
+  } else if (operator === "Exists" || operator === "DoesNotExist") {
+    if (values.length > 0)
+      errors.push(forbidden(`${field}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+  } else errors.push(invalid(`${field}.operator`, operator, "not a valid selector operator"))
+  const key = text(term, "key")
+  errors.push(...invalidEach(`${field}.key`, key, qualifiedNameComplaints(key)))
+  for (const [index, value] of values.entries())
+    if (typeof value === "string")
+      errors.push(...invalidEach(`${field}.values[${index}]`, value, labelValueComplaints(value)))
+}
+
+/** A selector that selects by nothing. */
+export const isEmptySelector = (selector: Fields): boolean =>
+  isEmptyMap(selector.matchLabels) && list(selector, "matchExpressions").length === 0
+
+/** Whether the server could build a matcher of it. */
+export const isUsable = (selector: Fields | undefined): boolean => {
+  const errors: Errors = []
+  checkSelector(selector, "", errors)
+  return errors.length === 0
+}
+
+/** No selector matches nothing, an empty one everything. */
+export const matches = (selector: Fields | undefined, labels: Fields | undefined): boolean => {
+  if (selector === undefined) return false
+  const wanted = child(selector, "matchLabels") ?? {}
+  for (const key in wanted) if (own(labels, key) !== wanted[key]) return false
+  return items(selector, "matchExpressions").every((term) => {
+    const value = own(labels, text(term, "key"))
+    switch (text(term, "operator")) {
+      case "In":
+        return value !== undefined && list(term, "values").includes(value)
+      case "NotIn":
+        return value === undefined || !list(term, "values").includes(value)
+      case "Exists":
+        return !isAbsent(value)
+      default:
+        return isAbsent(value)
+    }
+  })
+}

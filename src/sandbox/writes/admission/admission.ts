@@ -1,0 +1,84 @@
+/** What admission and allocation need to know of the objects that are there. */
+
+import type { Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
+import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
+import { formatGvk } from "../../../kube/gvk.ts"
+import type { Randomness } from "../../randomness.ts"
+import { child } from "../../rules/fields.ts"
+import {
+  type AdmissionSurroundings,
+  admitCreate,
+  allocateService,
+  releaseService,
+  type ServicePools,
+} from "../../rules/index.ts"
+import { invalidObject } from "../../rules/invalid-object.ts"
+import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import type { ObjectStore } from "../../store/object-store.ts"
+import { stateOf } from "../answer.ts"
+import { refuse } from "../refusal.ts"
+import { servicePools } from "./service-pools.ts"
+
+const suffixLength = 5
+
+export class Admission {
+  readonly #surroundings: AdmissionSurroundings
+  readonly #pools: ServicePools = servicePools()
+
+  /** Without `accounts` every Pod finds the account it names: nobody makes the default ones. */
+  constructor(store: ObjectStore, registry: ResourceRegistry, random: Randomness, accounts: boolean) {
+    const statesOf = function* (gvk: string): Generator<MutableObject> {
+      if (!registry.has(gvk)) return
+      for (const { change } of store.collection(gvk).live.values()) yield stateOf(change)
+    }
+    this.#surroundings = {
+      suffix: () => random.suffix(suffixLength),
+      serviceAccount: (namespace, name) => {
+        const found = store.collection("v1.ServiceAccount").live.get(keyOf(namespace, name))
+        if (found !== undefined) return stateOf(found.change)
+        return accounts ? undefined : noTokens
+      },
+      priorityClass: (name) => {
+        for (const found of statesOf("scheduling.k8s.io/v1.PriorityClass")) {
+          if (name === undefined ? found.globalDefault === true : found.metadata.name === name) return found
+        }
+        return undefined
+      },
+      defaultStorageClass: () => {
+        for (const found of statesOf("storage.k8s.io/v1.StorageClass")) {
+          const marked = child(found.metadata, "annotations")?.["storageclass.kubernetes.io/is-default-class"]
+          if (marked === "true") return String(found.metadata.name)
+        }
+        return undefined
+      },
+    }
+  }
+
+  /** Changes a new object as the default admission plug-ins do. Throws Refusal. */
+  admit(resource: Resource, object: MutableObject): void {
+    const failure = admitCreate(resource, object, this.#surroundings)
+    if (failure !== undefined) refuse(failure)
+  }
+
+  /**
+   * Gives a valid Service what it left to the server; after a dry run the next one may get the same. Throws Refusal when
+   * a pool is empty or what it wants is taken.
+   */
+  allocate(resource: Resource, object: MutableObject, old: MutableObject | undefined, dryRun: boolean): void {
+    if (!isService(resource)) return
+    const errors = allocateService(object, old, this.#pools)
+    if (errors.length > 0) refuse(invalidObject(resource, String(object.metadata.name), errors))
+    if (dryRun) releaseService(object, old, this.#pools)
+  }
+
+  /** Takes back what a change gave up; `next` is `undefined` for a deletion. */
+  release(resource: Resource, previous: Change, next: Change | undefined): void {
+    if (!isService(resource)) return
+    releaseService(stateOf(previous), next === undefined ? undefined : stateOf(next), this.#pools)
+  }
+}
+
+const isService = (resource: Resource): boolean => formatGvk(resource.gvk) === "v1.Service"
+
+/** An account that no token is mounted for. */
+const noTokens: Fields = { automountServiceAccountToken: false }

@@ -1,0 +1,52 @@
+/** The three patches that name no manager, applied to a document. */
+
+import { badRequest } from "../../../apiserver/answers/failure.ts"
+import { applyJsonPatch } from "../../patch/json/json-patch.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../patch/json/json-value.ts"
+import { applyMergePatch } from "../../patch/json/merge-patch.ts"
+import { applyStrategicMergePatch } from "../../patch/strategic/strategic-merge-patch.ts"
+import { fieldsOf } from "../../rules/fields.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { refuse } from "../refusal.ts"
+import { invalidPatch } from "../write-failures.ts"
+
+/** The content types. */
+export const jsonPatch = "application/json-patch+json"
+export const mergePatch = "application/merge-patch+json"
+export const strategicPatch = "application/strategic-merge-patch+json"
+
+/**
+ * The patched document. Shares what did not change with `before`, which stays as it is, but its first two levels belong to
+ * the caller. Throws Refusal and what the patch functions throw.
+ */
+export const patched = (
+  contentType: string,
+  before: MutableObject,
+  body: string,
+  type: KubernetesType,
+): MutableObject => {
+  const after = outcomeOf(contentType, before as unknown as JsonObject, body, type)
+  if (!isJsonObject(after)) return refuse(invalidPatch("the patched document is no object"))
+  return { ...after, metadata: { ...fieldsOf(after.metadata) } }
+}
+
+const outcomeOf = (contentType: string, before: JsonObject, body: string, type: KubernetesType): JsonValue => {
+  switch (contentType) {
+    case jsonPatch:
+      return applyJsonPatch(before, decoded(body))
+    case strategicPatch:
+      return applyStrategicMergePatch(before, decoded(body), type)
+    default:
+      return applyMergePatch(before, decoded(body))
+  }
+}
+
+const decoded = (body: string): JsonValue => {
+  try {
+    return JSON.parse(body) as JsonValue
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause
+    return refuse(badRequest(`the patch is not JSON: ${cause.message}`))
+  }
+}

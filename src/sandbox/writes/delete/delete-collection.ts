@@ -1,0 +1,30 @@
+/** DELETE of a collection: every object that the selectors choose, one after the other. */
+
+import { objectFrame } from "../../../apiserver/forms/object-form.ts"
+import { parseListRequest } from "../../../apiserver/list/list-options.ts"
+import { pageOf } from "../../../apiserver/list/snapshot.ts"
+import { listItem } from "../../../apiserver/watch/change.ts"
+import { refuse } from "../refusal.ts"
+import type { WriteSurroundings } from "../surroundings.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+import { deleteObject, deletionWarnings } from "./delete.ts"
+import { parseDeleteOptions } from "./delete-options.ts"
+
+/** Answers the list of what was chosen, as it was before. Throws Refusal. */
+export const deleteCollection = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
+  const { resource, namespace, query } = request
+  const kind = around.kindOf(resource)
+  const options = parseDeleteOptions(request, around.registry)
+  warnings.push(...deletionWarnings(resource, options))
+  const wanted = parseListRequest(query, resource.namespaced && namespace !== "" ? namespace : undefined, resource)
+  if ("type" in wanted) return refuse(wanted)
+  const revision = around.store.revision
+  const { changes } = pageOf(kind.collection.snapshotAt(revision), wanted.selection, 0, "")
+  const { before, after } = objectFrame(resource, { resourceVersion: revision })
+  const items = changes.map((change) => Buffer.concat(listItem(change, resource)).toString("utf8"))
+  for (const { namespace: at, name } of changes) {
+    const existing = kind.collection.live.get(at === "" ? name : `${at}/${name}`)
+    if (existing !== undefined) deleteObject(around, kind, existing, options)
+  }
+  return { type: "written", status: 200, json: `${before}${items.join(",")}${after}`, warnings }
+}

@@ -1,0 +1,55 @@
+/** `namespaces/x/finalize`: the one way to take away what keeps a Namespace that is being deleted. */
+
+import { objectNotFound } from "../../../apiserver/answers/failure.ts"
+import { child, texts } from "../../rules/fields.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
+import { answerOf, stateOf } from "../answer.ts"
+import { decodeBody } from "../body/body.ts"
+import { trackReplacement } from "../field-owners.ts"
+import { refuse } from "../refusal.ts"
+import type { WriteSurroundings } from "../surroundings.ts"
+import { settleName } from "../verbs/create.ts"
+import { modified } from "../write-failures.ts"
+import type { WriteOptions } from "../write-options.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+
+/** PUT: changes `spec.finalizers` alone; without any the Namespace goes, if it was to. Throws Refusal. */
+export const finalizeNamespace = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+  const { resource, name } = request
+  const kind = around.kindOf(resource)
+  const { object } = decodeBody(request.body, request.contentType, resource)
+  settleName(object, name)
+  const existing = kind.collection.live.get(name)
+  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { change } = existing
+  const version = object.metadata.resourceVersion ?? ""
+  if (version !== "" && version !== String(change.revision)) refuse(modified(resource, name))
+  const before = stateOf(change)
+  const finalizers = texts(child(object, "spec"), "finalizers")
+  const after: MutableObject = {
+    ...before,
+    metadata: { ...before.metadata },
+    spec: finalizers.length === 0 ? {} : { finalizers },
+  }
+  after.metadata.managedFields = trackReplacement(around, kind, before, after, options.manager, "finalize")
+  if (options.dryRun) {
+    return {
+      type: "written",
+      status: 200,
+      json: withVersion(encodeObject(resource, after), change.revision),
+      warnings: [],
+    }
+  }
+  if (change.terminating === true && finalizers.length === 0 && texts(after.metadata, "finalizers").length === 0) {
+    around.store.remove(kind.collection, existing)
+    return {
+      type: "written",
+      status: 200,
+      json: withVersion(encodeObject(resource, after), change.revision),
+      warnings: [],
+    }
+  }
+  const next = around.store.write(kind.collection, after, existing, before)
+  return answerOf(kind, next, 200, [])
+}

@@ -1,0 +1,141 @@
+/**
+ * Who am I, and may I: questions in the form of objects, answered with 201 and the object with its status. Nobody is refused
+ * anything here, so every access is allowed, and every token is somebody's. Bodies that the real
+ * server refuses are refused in its words.
+ */
+
+import { badRequest } from "../../../apiserver/answers/failure.ts"
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import { child, text, texts } from "../../rules/fields.ts"
+import { invalidObject } from "../../rules/invalid-object.ts"
+import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
+import { timestamp } from "../../timestamp.ts"
+import { settleNamespace } from "../admission/admitted-names.ts"
+import { decodeBody } from "../body/body.ts"
+import { checkFields } from "../body/checked-fields.ts"
+import { trackCreation } from "../field-owners.ts"
+import { refuse } from "../refusal.ts"
+import type { WriteSurroundings } from "../surroundings.ts"
+import type { WriteOptions } from "../write-options.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+import { everybody, reviewToken } from "./token-review.ts"
+
+export const isReview = ({ gvk }: Resource): boolean =>
+  gvk.group === "authorization.k8s.io" || gvk.group === "authentication.k8s.io"
+
+/** POST to a collection of reviews. Throws Refusal. */
+export const review = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+  const { resource, namespace } = request
+  const kind = around.kindOf(resource)
+  const { object, text: json } = decodeBody(request.body, request.contentType, resource)
+  checkFields(kind, object, json, options)
+  if (resource.namespaced) settleNamespace(resource, object, namespace)
+  object.metadata.creationTimestamp = undefined
+  const answer = answers[resource.gvk.kind]?.(around, object) ?? {}
+  if (answer.isTracked === true) object.metadata.managedFields = trackCreation(around, kind, object, options.manager)
+  checkMetadata(resource, object)
+  const whole = { ...object, ...answer.members } as MutableObject
+  return {
+    type: "written",
+    status: 201,
+    json: withoutVersion(encodeObject(resource, whole)),
+    warnings: options.warnings,
+  }
+}
+
+interface ReviewAnswer {
+  readonly members?: Fields
+  /** The answer names the field manager, as if the object were stored. */
+  readonly isTracked?: boolean
+}
+
+const allowed: ReviewAnswer = { members: { status: { allowed: true } }, isTracked: true }
+
+const answers: Readonly<Record<string, (around: WriteSurroundings, object: MutableObject) => ReviewAnswer>> = {
+  SelfSubjectAccessReview: (_, object) => {
+    checkAttributes(object, false)
+    return allowed
+  },
+  SubjectAccessReview: (_, object) => {
+    checkAttributes(object, true)
+    return allowed
+  },
+  LocalSubjectAccessReview: (_, object) => {
+    checkAttributes(object, true)
+    return allowed
+  },
+  SelfSubjectRulesReview: (_, object) => {
+    if (text(child(object, "spec"), "namespace") === "") return refuse(badRequest("no namespace on request"))
+    return { members: { metadata: {}, spec: {}, status: everything } }
+  },
+  SelfSubjectReview: ({ clock }) => {
+    const metadata = { creationTimestamp: timestamp(clock) }
+    return { members: { metadata, status: { userInfo: everybody } } }
+  },
+  TokenReview: (_, object) => {
+    const spec = child(object, "spec")
+    if (text(spec, "token") === "") {
+      return refuse(badRequest("token is required for TokenReview in authentication"))
+    }
+    const status = reviewToken(text(spec, "token"), texts(spec, "audiences"))
+    return { members: { status }, isTracked: true }
+  },
+}
+
+const everything = {
+  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+  incomplete: false,
+}
+
+/** The server's errors name the group alone: a review has no kind when it is checked. */
+const nameless: Resource = {
+  gvk: { group: "authorization.k8s.io", version: "v1", kind: "" },
+  plural: "",
+  namespaced: false,
+}
+
+const refuseField = (error: FieldError): never => {
+  const failure = invalidObject(nameless, "", [error])
+  const { kind: _kind, ...details } = failure.details ?? {}
+  return refuse({ ...failure, details })
+}
+
+const checkAttributes = (object: MutableObject, needsSubject: boolean): void => {
+  const spec = child(object, "spec")
+  const resourceAttributes = child(spec, "resourceAttributes")
+  const paths = child(spec, "nonResourceAttributes")
+  const namespace = text(object.metadata, "namespace")
+  if (object.kind === "LocalSubjectAccessReview" && text(resourceAttributes, "namespace") !== namespace) {
+    const value = text(resourceAttributes, "namespace")
+    const field = "spec.resourceAttributes.namespace"
+    refuseField({ type: "Invalid", field, value, detail: "must match metadata.namespace" })
+  }
+  if (resourceAttributes !== undefined && paths !== undefined) {
+    const detail = "cannot be specified in combination with resourceAttributes"
+    refuseField({ type: "Invalid", field: "spec.nonResourceAttributes", value: paths, detail })
+  }
+  if (resourceAttributes === undefined && paths === undefined) {
+    const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+    refuseField({ type: "Invalid", field: "spec.resourceAttributes", value: null, detail })
+  }
+  if (needsSubject && text(spec, "user") === "" && texts(spec, "groups").length === 0) {
+    refuseField({
+      type: "Invalid",
+      field: "spec.user",
+      value: "",
+      detail: "at least one of user or group must be specified",
+    })
+  }
+}
+
+/** A question about access is nobody's object: it has no name, no labels, nothing. */
+const checkMetadata = ({ gvk }: Resource, { metadata }: MutableObject): void => {
+  if (gvk.group !== "authorization.k8s.io" || gvk.kind === "SelfSubjectRulesReview") return
+  const { managedFields: _fields, namespace, ...rest } = metadata
+  const mayHaveNamespace = gvk.kind === "LocalSubjectAccessReview"
+  const isEmpty = Object.values(rest).every((value) => value === undefined) && (mayHaveNamespace || !namespace)
+  if (!isEmpty) refuseField({ type: "Invalid", field: "metadata", value: metadata, detail: "must be empty" })
+}

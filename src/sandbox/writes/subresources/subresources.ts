@@ -1,0 +1,78 @@
+/** What lies below an object, `/status` aside, which is a plain update with rules of its own. */
+
+import { methodNotAllowed, objectNotFound, unknownResource } from "../../../apiserver/answers/failure.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import { keyOf } from "../../../apiserver/watch/change.ts"
+import { finalizeNamespace } from "../delete/namespace-finalize.ts"
+import { notImplementedSubresources } from "../not-implemented.ts"
+import { refuse } from "../refusal.ts"
+import type { WriteSurroundings } from "../surroundings.ts"
+import { checkPatchType } from "../verbs/patch.ts"
+import { notImplemented } from "../write-failures.ts"
+import { parseWriteOptions } from "../write-options.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+import { bindPod, evictPod } from "./pod-subresources.ts"
+import { readScale, writeScale } from "./scale.ts"
+import { requestToken } from "./token-request.ts"
+
+const ofBuiltinKinds: ReadonlySet<string> = new Set([
+  "namespaces/finalize",
+  "pods/binding",
+  "pods/eviction",
+  "serviceaccounts/token",
+  ...Object.keys(notImplementedSubresources),
+])
+
+/** Whether there is anything below the objects of a kind under this name, be it a 501. */
+export const isServedBelow = (resource: Resource, subresource: string): boolean =>
+  resource.subresources?.some((known) => known === subresource) === true ||
+  (resource.custom !== true && ofBuiltinKinds.has(`${resource.plural}/${subresource}`))
+
+/** Throws Refusal: 405 for a method it does not take, 501 for what is not done here. */
+export const writeSubresource = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
+  const { resource, subresource, verb } = request
+  const path = `${resource.plural}/${subresource}`
+  refuseUnimplemented(around, request, path)
+  switch (path) {
+    case "namespaces/finalize":
+      return verb === "update" ? finalizeNamespace(around, request, parseWriteOptions(request, warnings)) : notAllowed()
+    case "pods/binding":
+      return verb === "create" ? bindPod(around, request, parseWriteOptions(request, warnings)) : notAllowed()
+    case "pods/eviction":
+      return verb === "create" ? evictPod(around, request, parseWriteOptions(request, warnings)) : notAllowed()
+    case "serviceaccounts/token":
+      return verb === "create" ? requestToken(around, request) : notAllowed()
+    default:
+  }
+  if (subresource !== "scale") return refuse(unknownResource)
+  if (verb === "patch") checkPatchType({ resource }, request.contentType)
+  else if (verb !== "update") return notAllowed()
+  return writeScale(around, request, parseWriteOptions(request, warnings))
+}
+
+/** `undefined` for what has no answer to a GET. Throws Refusal. */
+export const readSubresource = (
+  around: WriteSurroundings,
+  resource: Resource,
+  namespace: string,
+  name: string,
+  subresource: string,
+): Written | undefined => {
+  refuseUnimplemented(around, { resource, namespace, name }, `${resource.plural}/${subresource}`)
+  if (subresource === "scale") return readScale(around, resource, namespace, name)
+  return notAllowed()
+}
+
+const notAllowed = (): never => refuse(methodNotAllowed)
+
+/** What does not exist has nothing below it, whoever could do it. */
+const refuseUnimplemented = (
+  around: WriteSurroundings,
+  { resource, namespace, name }: Pick<WriteRequest, "resource" | "namespace" | "name">,
+  path: string,
+): void => {
+  const reason = notImplementedSubresources[path]
+  if (reason === undefined) return
+  if (!around.kindOf(resource).collection.live.has(keyOf(namespace, name))) refuse(objectNotFound(resource, name))
+  refuse(notImplemented(reason))
+}

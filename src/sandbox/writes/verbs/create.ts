@@ -1,0 +1,112 @@
+/** Creations, in the order of the real server: decode, admit, fill in, prepare, validate, store. */
+
+import { badRequest, fail } from "../../../apiserver/answers/failure.ts"
+import { keyOf } from "../../../apiserver/watch/change.ts"
+import { invalidObject } from "../../rules/invalid-object.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
+import { timestamp } from "../../timestamp.ts"
+import { admitNamespace, settleNamespace } from "../admission/admitted-names.ts"
+import { answerOf } from "../answer.ts"
+import { decodeBody } from "../body/body.ts"
+import { checkFields } from "../body/checked-fields.ts"
+import { trackCreation } from "../field-owners.ts"
+import { refuse } from "../refusal.ts"
+import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { alreadyExists } from "../write-failures.ts"
+import type { WriteOptions } from "../write-options.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+
+/** POST to a collection. Throws Refusal. */
+export const create = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+  const { resource, namespace } = request
+  const kind = around.kindOf(resource)
+  const { object, text } = decodeBody(request.body, request.contentType, resource)
+  checkFields(kind, object, text, options)
+  kind.rules.setDefaults(object)
+  settleNamespace(resource, object, namespace)
+  return createObject(around, kind, object, options, (created) => {
+    created.metadata.managedFields = trackCreation(around, kind, created, options.manager)
+  })
+}
+
+/** What a creation does once there is an object with its defaults; replacements and applies may end here too. */
+export const createObject = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  object: MutableObject,
+  options: WriteOptions,
+  track: (object: MutableObject) => void,
+): Written => {
+  const { resource, collection, rules } = kind
+  const { metadata } = object
+  const { warnings } = options
+  const namespace = resource.namespaced ? String(metadata.namespace) : ""
+  clearSystemFields(object)
+  track(object)
+  admitNamespace(around, resource, namespace, String(metadata.name ?? ""))
+  around.admission.admit(resource, object)
+  const version = metadata.resourceVersion ?? ""
+  metadata.uid = around.random.uid()
+  metadata.creationTimestamp = timestamp(around.clock)
+  const isNamed = nameOf(around, kind, object, namespace)
+  rules.prepareForCreate(object)
+  const errors = rules.validate(object)
+  if (errors.length > 0) refuse(invalidObject(resource, isNamed ? String(metadata.name) : "", errors))
+  kind.checkSchema(object)
+  const name = String(metadata.name)
+  const existing = collection.live.get(keyOf(namespace, name))
+  if (existing !== undefined) refuse(alreadyExists(resource, name, existing.change.terminating === true))
+  if (version !== "") refuse(fail(500, "resourceVersion should not be set on objects to be created"))
+  around.admission.allocate(resource, object, undefined, options.dryRun)
+  const readBack = rules.readBack(object)
+  const stored = kind.toStored(object)
+  if (options.dryRun) {
+    return { type: "written", status: 201, json: withoutVersion(encodeObject(resource, object)), warnings }
+  }
+  const change = around.store.write(collection, stored, undefined, undefined, readBack)
+  return answerOf(kind, change, 201, warnings)
+}
+
+/** What a client may not say of an object that does not exist yet. */
+const clearSystemFields = ({ metadata }: MutableObject): void => {
+  metadata.deletionTimestamp = undefined
+  metadata.deletionGracePeriodSeconds = undefined
+  metadata.selfLink = undefined
+}
+
+/** How often a generated name is drawn anew when it is taken. The real server's number. */
+const drawings = 8
+
+/** Settles the name; answers whether there is one. */
+const nameOf = (
+  { random }: WriteSurroundings,
+  { collection }: WritableKind,
+  object: MutableObject,
+  namespace: string,
+): boolean => {
+  const { metadata } = object
+  if ((metadata.name ?? "") !== "") return true
+  const prefix = metadata.generateName ?? ""
+  if (typeof prefix !== "string" || prefix === "") return false
+  for (let drawn = 0; drawn < drawings; drawn++) {
+    metadata.name = `${prefix.slice(0, longestPrefix)}${random.suffix(suffixLength)}`
+    if (!collection.live.has(keyOf(namespace, String(metadata.name)))) break
+  }
+  return true
+}
+
+const suffixLength = 5
+/** A generated name is a label at most. */
+const longestPrefix = 63 - suffixLength
+
+/** Throws Refusal when the body names another object than the path. */
+export const settleName = (object: MutableObject, name: string): void => {
+  const given = object.metadata.name ?? ""
+  if (given === "") {
+    refuse(badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`))
+  }
+  if (given !== name) {
+    refuse(badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`))
+  }
+}

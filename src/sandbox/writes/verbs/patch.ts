@@ -1,0 +1,130 @@
+/** PATCH of an object or of its status: four content types, one way to store what comes out. */
+
+import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
+import { keyOf } from "../../../apiserver/watch/change.ts"
+import { apiVersionOf } from "../../../kube/gvk.ts"
+import { fieldsOf, isFields, own } from "../../rules/fields.ts"
+import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { duplicateFields } from "../../schema/duplicate-fields.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import { settleNamespace } from "../admission/admitted-names.ts"
+import { strictly } from "../body/body.ts"
+import { jsonPatch, mergePatch, patched, strategicPatch } from "../body/patched-document.ts"
+import { mayRepeat } from "../body/repeated-members.ts"
+import { trackReplacement } from "../field-owners.ts"
+import { refuse } from "../refusal.ts"
+import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { invalidPatch, unknownPatchType, unsupportedMediaType } from "../write-failures.ts"
+import { applyPatch, type WriteOptions } from "../write-options.ts"
+import type { WriteRequest, Written } from "../write-request.ts"
+import { apply } from "./apply.ts"
+import { settleName } from "./create.ts"
+import { replaceObject } from "./update.ts"
+
+/** Throws Refusal: 415 for a type that the kind does not take. */
+export const checkPatchType = (kind: Pick<WritableKind, "resource">, contentType: string): void => {
+  const custom = kind.resource.custom === true
+  const accepted = custom ? [jsonPatch, mergePatch, applyPatch] : [jsonPatch, mergePatch, strategicPatch, applyPatch]
+  if (accepted.includes(contentType)) return
+  refuse(contentType === strategicPatch ? unsupportedMediaType(accepted) : unknownPatchType)
+}
+
+/** Throws Refusal. */
+export const patch = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+  const { resource, namespace, name, contentType } = request
+  const kind = around.kindOf(resource)
+  checkPatchType(kind, contentType)
+  if (contentType === applyPatch) return apply(around, request, options)
+  const existing = kind.collection.live.get(keyOf(namespace, name))
+  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const before = kind.fromStored(around.store.takeParsed(existing.change))
+  const document = patched(contentType, before, request.body.toString("utf8"), kind.type)
+  checkPatched(kind, before, document, request, options)
+  const after = asGoWrites(kind.type, document, before) as MutableObject
+  kind.rules.setDefaults(after)
+  settleNamespace(resource, after, namespace)
+  settleName(after, name)
+  return replaceObject(around, kind, {
+    existing,
+    before,
+    after,
+    subresource: request.subresource as Subresource,
+    options,
+    track: (object, old, subresource) => trackReplacement(around, kind, old, object, options.manager, subresource),
+  })
+}
+
+/** The patched object is decoded like any other, but what is wrong with it is the patch's fault: 422. Throws Refusal. */
+const checkPatched = (
+  kind: WritableKind,
+  before: MutableObject,
+  after: MutableObject,
+  request: WriteRequest,
+  { fieldValidation, warnings }: WriteOptions,
+): void => {
+  const { gvk } = kind.resource
+  const { contentType, body, name } = request
+  const settleProblems = (problems: ReadonlyArray<string>): void => {
+    if (fieldValidation === "Ignore" || problems.length === 0) return
+    if (fieldValidation === "Warn") warnings.push(...problems)
+    else refuse(invalidPatch(strictly(problems)))
+  }
+  const ofPatch = fieldValidation === "Ignore" ? [] : patchProblems(contentType, body)
+  if (kind.resource.custom !== true) {
+    if (isMissing(after.apiVersion)) {
+      settleProblems([...ofPatch, ...unknownWithoutVersion(after)])
+      refuse(badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`))
+    }
+    if (isMissing(after.kind)) after.kind = gvk.kind
+  }
+  if (after.kind !== gvk.kind || after.apiVersion !== apiVersionOf(gvk))
+    refuse(invalidPatch(`the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}`))
+  // A custom kind may have got another schema since the object was stored; built-in ones need no second look.
+  const looked = kind.resource.custom === true ? after : newParts(before, after)
+  const misfit = undecodable(kind.type, looked)
+  if (misfit !== undefined) refuse(invalidPatch(misfit))
+  // Unknown fields can only have come with the patch: nothing stored has any.
+  if (unknownFields(kind.type, looked).length === 0) return settleProblems(ofPatch)
+  settleProblems([...ofPatch, ...strictFieldProblems(kind.type, JSON.stringify(after), after)])
+  pruneUnknownFields(kind.type, after)
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === ""
+
+/** Without an apiVersion the server decodes into its own structs, whose fields JSON cannot name. */
+const unknownWithoutVersion = (after: MutableObject): ReadonlyArray<string> =>
+  Object.keys(after)
+    .filter((key) => key !== "kind" && key !== "apiVersion")
+    .filter((key) => key !== "metadata" || Object.keys(after.metadata).length > 0)
+    .sort()
+    .map((key) => `unknown field "${key}"`)
+
+/** The members that a patch has not left as they were, with what leads to them; lists are taken whole. */
+const newParts = (before: Fields, after: Fields): Fields => {
+  const parts: Fields = {}
+  for (const key of Object.keys(after)) {
+    const value = after[key]
+    const old = own(before, key)
+    if (value === old) continue
+    const part = isFields(value) && isFields(old) ? newParts(old, value) : value
+    Object.defineProperty(parts, key, { value: part, enumerable: true, configurable: true, writable: true })
+  }
+  return parts
+}
+
+/** What strict decoding says of the patch itself. */
+const patchProblems = (contentType: string, body: Buffer): ReadonlyArray<string> => {
+  const text = body.toString("utf8")
+  const patch = JSON.parse(text) as unknown
+  const repeated = mayRepeat(text, patch) ? duplicateFields(text) : []
+  if (contentType !== jsonPatch) return repeated
+  const unknown = (Array.isArray(patch) ? patch : []).flatMap((operation: unknown, index) =>
+    Object.keys(fieldsOf(operation) ?? {})
+      .filter((key) => !operationMembers.includes(key))
+      .map((key) => `unknown field ${JSON.stringify(`[${index}].${key}`)}`),
+  )
+  return [...repeated, ...unknown].map((problem) => `json patch ${problem}`)
+}
+
+const operationMembers = ["op", "path", "from", "value"]

@@ -1,0 +1,152 @@
+/**
+ * Writes what kwok's replay reads (`kwokctl snapshot replay`, checked with kwok 0.7): the start snapshot as plain objects, then one
+ * `ResourcePatch` document per change, with its offset from the start of the trace.
+ *
+ * - Objects are made fit for replay (replay-object.ts). A change that leaves nothing of itself then is not written.
+ * - An object that is not there yet is a `create` with all of it; a change is a `patch` with the strategic merge patch to its new state,
+ *   or, where such a patch cannot say it, again a `create`, by which kwok's replay replaces the object.
+ * - Offsets are nanoseconds and rise by at least 1: kwok sorts what it reads with a heap, which would mix up changes of one moment.
+ *
+ * Memory: the last state of every live object, as JSON. A comment in the first line says what the documents have no place for
+ * (window, kinds); kwok passes over it.
+ */
+
+import type { ObjectEvent } from "../../event.ts"
+import {
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  MalformedJsonError,
+  parseExactJson,
+} from "../../json/exact-json.ts"
+import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
+import { type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
+import { formatHeader } from "./kwok-header.ts"
+import { ResourceNames } from "./resource-names.ts"
+import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"
+import { strategicDiff } from "./strategic-diff.ts"
+import { formatYaml } from "./yaml-text.ts"
+
+/** A piece is given out once it is this full. */
+const CHUNK_BYTES = 64 * 1024
+
+/** Without `facts` owner references stay only to objects that are there at that moment. */
+export const kwokEncoder = (facts?: Pick<TraceFacts, "isInTrace">): TraceEncoder => new KwokEncoder(facts)
+
+class KwokEncoder implements TraceEncoder {
+  readonly #states = new Map<string, Uint8Array>()
+  readonly #names = new ResourceNames()
+  readonly #isInTrace: IsInTrace
+  #text = ""
+  #header: TraceHeader | undefined
+  #base: number | undefined
+  #lastOffset = -1n
+  #hasDocument = false
+  #hasPatch = false
+  #gaps = 0
+
+  constructor(facts: Pick<TraceFacts, "isInTrace"> | undefined) {
+    this.#isInTrace = facts?.isInTrace ?? ((gvk, namespace, name) => this.#states.has(keyOf(gvk, namespace, name)))
+  }
+
+  get leftOut(): LeftOut {
+    return { gaps: this.#gaps, incomplete: this.#header?.incomplete.length ?? 0, objects: new Map() }
+  }
+
+  add(item: TraceItem): void {
+    if (item.type === "header") {
+      this.#header = item
+      // A window from 0 on begins with its first change: kwok would wait 56 years for it.
+      if (item.window !== undefined && item.window.start > 0) this.#base = item.window.start
+    } else if (this.#header === undefined) throw unwritable("the trace does not begin with its header")
+    else if (item.type === "batch") this.#base ??= item.time
+    else if (item.type === "event") {
+      if (item.event.type === "gap") this.#gaps++
+      else this.#event(item.event, item.isSnapshot)
+    }
+  }
+
+  take(): Uint8Array | undefined {
+    return this.#text.length >= CHUNK_BYTES ? this.#taken() : undefined
+  }
+
+  finish(): Iterable<Uint8Array> {
+    if (this.#header === undefined) throw unwritable("the trace does not begin with its header")
+    this.#begin()
+    return [this.#taken()]
+  }
+
+  #event(event: ObjectEvent, isSnapshot: boolean): void {
+    const { gvk, namespace, name, action } = event
+    this.#base ??= event.time
+    const key = keyOf(gvk, namespace, name)
+    const former = this.#states.get(key)
+    if (action !== "applied") {
+      if (former === undefined) return
+      this.#states.delete(key)
+      return this.#patch(event, "delete")
+    }
+    const object = parsed(event.object)
+    if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
+    this.#names.learn(gvk, object)
+    const state = replayObject(gvk, object, this.#isInTrace)
+    this.#states.set(key, Buffer.from(formatExactJson(state)))
+    if (former === undefined) {
+      if (isSnapshot && !this.#hasPatch) this.#document(state)
+      else this.#patch(event, "create", state)
+      return
+    }
+    const before = parsed(former)
+    const patch = isJsonObject(before) ? strategicDiff(gvk, before, state) : undefined
+    if (patch === undefined) this.#patch(event, "create", state)
+    else if (Object.keys(patch).length > 0) this.#patch(event, "patch", patch)
+  }
+
+  #patch({ gvk, namespace, name, time }: ObjectEvent, method: PatchMethod, template?: JsonObject): void {
+    const resourceName = this.#names.of(gvk)
+    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is no kind`)
+    const { group, version, resource } = resourceName
+    const offset = BigInt(Math.max(0, time - (this.#base ?? time))) * 1000n
+    this.#lastOffset = offset > this.#lastOffset ? offset : this.#lastOffset + 1n
+    this.#hasPatch = true
+    this.#document({
+      apiVersion: API_VERSION,
+      kind: KIND,
+      resource: { ...(group !== "" && { group }), version, resource },
+      target: { name, ...(namespace !== "" && { namespace }) },
+      durationNanosecond: this.#lastOffset,
+      method,
+      ...(template !== undefined && { template }),
+    })
+  }
+
+  #document(document: JsonObject): void {
+    this.#begin()
+    // A document of a comment alone would be a warning to kwok, so the first one needs no line before it.
+    if (this.#hasDocument) this.#text += "---\n"
+    this.#hasDocument = true
+    this.#text += formatYaml(document)
+  }
+
+  #begin(): void {
+    if (this.#hasDocument || this.#text !== "" || this.#header === undefined) return
+    this.#text = formatHeader(this.#base ?? 0, this.#header)
+  }
+
+  #taken(): Uint8Array {
+    const piece = Buffer.from(this.#text)
+    this.#text = ""
+    return piece
+  }
+}
+
+const parsed = (json: Uint8Array): ReturnType<typeof parseExactJson> => {
+  try {
+    return parseExactJson(json)
+  } catch (error) {
+    throw error instanceof MalformedJsonError ? unwritable(error.message) : error
+  }
+}
+
+const unwritable = (detail: string): UnwritableTraceError => new UnwritableTraceError({ format: FORMAT, detail })

@@ -1,0 +1,66 @@
+/**
+ * A YAML document as a value of exact JSON. Numbers are read from their digits, so that large integers and `1.0` stay what they
+ * are. Anchors and tags of one's own are refused: nobody who writes these files uses them, and an anchor can stand for gigabytes.
+ */
+
+import * as Schema from "effect/Schema"
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from "yaml"
+import { type JsonValue, MAX_DEPTH, MalformedJsonError, parseExactJson, withProperty } from "../../json/exact-json.ts"
+
+/** Why a document has no value. */
+export class YamlValueError extends Schema.TaggedError<YamlValueError>()("YamlValueError", {
+  /** UTF-16 code units from the document's beginning. */
+  offset: Schema.Int,
+  /** Never quotes content but what the parser of YAML quotes. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+/** The value of one document. Throws {@link YamlValueError}. */
+export const yamlValue = (text: string): JsonValue => {
+  const document = parseDocument(text, { intAsBigInt: true, prettyErrors: false, strict: true, uniqueKeys: true })
+  const [error] = document.errors
+  // The library descends with the text, and some hundred levels take all of its stack.
+  if (error?.code === "RESOURCE_EXHAUSTION")
+    throw new YamlValueError({ offset: 0, detail: "it nests too many levels deep" })
+  if (error !== undefined) throw new YamlValueError({ offset: error.pos[0], detail: error.message })
+  return document.contents === null ? null : nodeValue(document.contents, 0)
+}
+
+const nodeValue = (node: Node | null | undefined, depth: number): JsonValue => {
+  const at = node?.range?.[0] ?? 0
+  if (node === null || node === undefined) return null
+  if (isAlias(node)) throw new YamlValueError({ offset: at, detail: "an alias" })
+  if (isScalar(node)) return scalarOf(node, at)
+  if (depth >= MAX_DEPTH) throw new YamlValueError({ offset: at, detail: `more than ${MAX_DEPTH} levels` })
+  if (isSeq(node)) return node.items.map((item) => nodeValue(item as Node | null, depth + 1))
+  if (!isMap(node)) throw new YamlValueError({ offset: at, detail: "a node that is neither map, list nor scalar" })
+  let object: Record<string, JsonValue> = {}
+  for (const { key, value } of node.items) {
+    if (!isScalar(key)) throw new YamlValueError({ offset: at, detail: "a key that is no string" })
+    object = withProperty(object, keyOf(key), nodeValue(value as Node | null, depth + 1))
+  }
+  return object
+}
+
+/** Kubernetes' reader takes any scalar for a key, as it is written. */
+const keyOf = (key: Scalar): string => (typeof key.value === "string" ? key.value : (key.source ?? String(key.value)))
+
+const scalarOf = (node: Scalar, at: number): JsonValue => {
+  const { value, source } = node
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value
+  if (typeof value !== "number" && typeof value !== "bigint")
+    throw new YamlValueError({ offset: at, detail: "a scalar of another type" })
+  try {
+    return parseExactJson(source ?? String(value))
+  } catch (error) {
+    if (!(error instanceof MalformedJsonError)) throw error
+    // Hexadecimal, a leading plus or dot: numbers that JSON writes otherwise.
+    if (typeof value === "number" && !Number.isFinite(value))
+      throw new YamlValueError({ offset: at, detail: "a number that is not finite" })
+    return parseExactJson(String(value))
+  }
+}

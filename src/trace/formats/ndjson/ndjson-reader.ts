@@ -1,0 +1,186 @@
+/**
+ * Reads the NDJSON format (see ndjson.ts) as a stream; memory is one line. Every line is checked, objects included, but
+ * an object's bytes are handed on as they stand in the file. Lines that another tool has written anew (other order
+ * of fields, white space) are understood too; their objects are then equal as JSON, not byte for byte. Empty
+ * lines are passed over.
+ *
+ * Total: whatever the bytes, only {@link NdjsonError} is thrown.
+ */
+
+import {
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  MalformedJsonError,
+  parseExactJson,
+} from "../../json/exact-json.ts"
+import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
+import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine } from "./ndjson-fields.ts"
+import { otherItemOf } from "./ndjson-other-lines.ts"
+
+/** etcd takes no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024
+const LINE_FEED = 0x0a
+const CLOSING_BRACE = 0x7d
+const OBJECT_FIELD = Buffer.from(',"object":')
+const NO_BYTES = new Uint8Array(0)
+const noLines = { snapshot: 0, events: 0, gaps: 0, configs: 0, batches: 0, index: 0, lifecycles: 0 }
+const COUNTED = Object.keys(noLines) as Array<keyof typeof noLines>
+
+/** Push bytes, take items; {@link end} when there are no more bytes. */
+export class NdjsonReader {
+  /** The start of a line whose end has not come, in parts. */
+  #parts: Uint8Array[] = []
+  #partsLength = 0
+  /** Lines read. */
+  #lines = 0
+  /** Bytes of the file before the line being read, and before the one after it. */
+  #lineStart = 0
+  #nextLine = 0
+  #state: "header" | "events" | "ended" = "header"
+  readonly #counts = { ...noLines };
+
+  /**
+   * Takes the next bytes and answers with the lines they complete. The bytes must not change while items are taken.
+   *
+   * @throws NdjsonError
+   */
+  *push(chunk: Uint8Array): Generator<NdjsonItem> {
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      const line = this.#completed(chunk.subarray(start, end))
+      start = end + 1
+      yield* this.#read(line)
+    }
+    if (start === chunk.length) return
+    this.#parts.push(new Uint8Array(chunk.subarray(start)))
+    this.#partsLength += chunk.length - start
+    if (this.#partsLength <= MAX_LINE_BYTES) return
+    this.#beginLine(0)
+    throw this.#error("length", `longer than ${MAX_LINE_BYTES} bytes`)
+  }
+
+  /**
+   * There are no more bytes. A last line without its line feed still counts.
+   *
+   * @throws NdjsonError (`truncated`) if the file's last line has not come.
+   */
+  *end(): Generator<NdjsonItem> {
+    if (this.#partsLength > 0) yield* this.#read(this.#completed(NO_BYTES), true)
+    if (this.#state === "ended") return
+    this.#beginLine(0)
+    throw this.#error("truncated", "the file ends before its last line")
+  }
+
+  #beginLine(length: number): void {
+    this.#lines++
+    this.#lineStart = this.#nextLine
+    this.#nextLine += length
+  }
+
+  #completed(rest: Uint8Array): Uint8Array {
+    if (this.#partsLength === 0) return rest
+    const line = Buffer.concat([...this.#parts, rest])
+    this.#parts = []
+    this.#partsLength = 0
+    return line
+  }
+
+  /** The item of one line, none for an empty one. `isLast`: no line feed followed, so bad JSON is a line cut off. */
+  #read(line: Uint8Array, isLast = false): ReadonlyArray<NdjsonItem> {
+    this.#beginLine(line.length + 1)
+    if (line.every(isWhiteSpace)) return []
+    try {
+      const { fields, object } = splitLine(line, this.#fail)
+      return [this.#item(fields, object, line)]
+    } catch (error) {
+      if (!(error instanceof MalformedJsonError)) throw error
+      throw isLast ? this.#error("truncated", "the line is cut off") : this.#error("json", error.message)
+    }
+  }
+
+  #item(fields: JsonObject, object: Uint8Array, line: Uint8Array): NdjsonItem {
+    if (this.#state === "header") {
+      const header = headerOf(fields, this.#fail)
+      this.#state = "events"
+      return { type: "header", ...header }
+    }
+    if (this.#state === "ended") throw this.#error("shape", "a line after the last one")
+    const end = countsOf(fields, this.#fail)
+    if (end === undefined) return this.#other(fields, line) ?? this.#event(fields, object)
+    this.#state = "ended"
+    for (const key of COUNTED)
+      if ((end[key] ?? 0) !== this.#counts[key])
+        throw this.#error("counts", `counts ${end[key] ?? 0} lines of "${key}", there are ${this.#counts[key]}`)
+    return { type: "end", ...end }
+  }
+
+  /** A line that is no event; `undefined` if it is one. */
+  #other(fields: JsonObject, line: Uint8Array): NdjsonItem | undefined {
+    const found = otherItemOf(fields, line, this.#fail)
+    if (found !== undefined) this.#counts[found.counted]++
+    return found?.item
+  }
+
+  #event(fields: JsonObject, object: Uint8Array): NdjsonItem {
+    const event = eventOf(fields, object, this.#fail)
+    const isSnapshot = isSnapshotLine(fields, this.#fail)
+    this.#counts[event.type === "gap" ? "gaps" : isSnapshot ? "snapshot" : "events"]++
+    return { type: "event", event, isSnapshot }
+  }
+
+  readonly #fail: Fail = (reason, detail) => this.#error(reason, detail)
+
+  #error(reason: NdjsonError["reason"], detail: string): NdjsonError {
+    return new NdjsonError({ line: this.#lines, offset: this.#lineStart, reason, detail })
+  }
+}
+
+const isWhiteSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09
+
+interface Line {
+  readonly fields: JsonObject
+  /** Empty if the line has no object. */
+  readonly object: Uint8Array
+}
+
+/**
+ * Takes the object out of a line. As we write lines, the object is the last field, and the bytes `,"object":` cannot occur
+ * before it: inside a string the quotes would be escaped. If both parts are JSON for themselves, the cut was right.
+ */
+const splitLine = (line: Uint8Array, fail: Fail): Line => {
+  let end = line.length
+  while (end > 0 && isWhiteSpace(line[end - 1] as number)) end--
+  const at = Buffer.from(line.buffer, line.byteOffset, end).indexOf(OBJECT_FIELD)
+  if (at >= 0 && line[end - 1] === CLOSING_BRACE) {
+    const object = line.subarray(at + OBJECT_FIELD.length, end - 1)
+    const fields = parsedOrUndefined(Buffer.concat([line.subarray(0, at), Buffer.from("}")]))
+    if (isJsonObject(fields) && isJsonObject(parsedOrUndefined(object))) return { fields, object }
+  }
+  const fields = parseExactJson(line)
+  if (!isJsonObject(fields)) throw fail("shape", "the line is not an object")
+  if (!Object.hasOwn(fields, "object")) return { fields, object: NO_BYTES }
+  const { object } = fields
+  if (!isJsonObject(object)) throw fail("shape", "object is not an object")
+  return { fields, object: Buffer.from(formatExactJson(object)) }
+}
+
+const parsedOrUndefined = (bytes: Uint8Array): ReturnType<typeof parseExactJson> | undefined => {
+  try {
+    return parseExactJson(bytes)
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Reads a file whose bytes are at hand. Lazily: stops taking chunks when its own reader stops.
+ *
+ * @throws NdjsonError
+ */
+export function* readNdjson(chunks: Iterable<Uint8Array>): Generator<NdjsonItem> {
+  const reader = new NdjsonReader()
+  for (const chunk of chunks) yield* reader.push(chunk)
+  yield* reader.end()
+}

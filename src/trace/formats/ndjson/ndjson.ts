@@ -1,0 +1,77 @@
+/**
+ * The complete, lossless trace format: NDJSON, one line per event, the object in it byte for byte as the server sent
+ * it. `ndjson-writer.ts` writes it, `ndjson-reader.ts` reads it; ordinary tools (`jq`, `grep`, `head`) do too.
+ *
+ * ```
+ * {"format":"kubereel","version":1,"window":{"start":…,"end":…},"cut":…,"kinds":[…],"incomplete":[…]}
+ * {"sequence":7,"time":…,"action":"applied","gvk":…,"uid":…,"namespace":…,"name":…,"resourceVersion":…,"snapshot":true,"object":{…}}
+ * {"sequence":8,"time":…,"action":"deleted",…,"object":{…}}
+ * {"sequence":9,"time":…,"action":"gap","gvk":…,"fromVersion":…,"toVersion":…,"fromTime":…,"toTime":…,"reason":…,"detail":…}
+ * {"end":{"snapshot":1,"events":1,"gaps":1}}
+ * ```
+ *
+ * What other formats hold besides has lines of its own, so that their files can be made again byte for byte:
+ *
+ * ```
+ * {"config":{"trackedObjects":{…}}}
+ * {"batch":{"time":…}}
+ * {"index":{"gvk":…,"name":"namespace/name","hash":"15569719415698843698"}}
+ * {"lifecycles":{"gvk":…,"owner":"namespace/name","pods":[{"hash":"…","lives":[{"state":"finished","start":…,"end":…}]}]}}
+ * ```
+ *
+ * and a header with `"sanitised":{"for":…,"removed":[…]}`. The schema is in docs/reference/trace-formats.md.
+ *
+ * Times are µs since the Unix epoch, but those of lives Unix seconds; hashes are decimal digits in a string, since most
+ * readers of JSON lose integers beyond 2^53. `snapshot` stands only on events of the start snapshot (the objects as they were when
+ * the window began), `object` is last and absent for `vanished`. The last line counts the others: a file
+ * without it, or with other counts, is not whole.
+ */
+
+import * as Schema from "effect/Schema"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
+
+/** Value of `format` in the first line. */
+export const NDJSON_FORMAT = "kubereel"
+/** Value of `version` in the first line; rises when a reader of the old one would misread the new. */
+export const NDJSON_VERSION = 1
+
+/** What the first line says of the whole. */
+export type NdjsonHeader = TraceHeader
+
+/** What the last line says: lines of each sort. `events` counts neither snapshot events nor gaps. */
+export interface NdjsonCounts {
+  readonly snapshot: number
+  readonly events: number
+  readonly gaps: number
+  /** These are written only if there are any. */
+  readonly configs?: number
+  readonly batches?: number
+  readonly index?: number
+  readonly lifecycles?: number
+}
+
+/** One line, read. The bytes of an event's object are valid until the next item is taken. */
+export type NdjsonItem = TraceItem | ({ readonly type: "end" } & NdjsonCounts)
+
+/** A line that cannot be read, or a file that is not whole. */
+export class NdjsonError extends Schema.TaggedError<NdjsonError>()("NdjsonError", {
+  /** Counts from 1. For `truncated` the line that is missing. */
+  line: Schema.Int,
+  /** Byte of the file at which that line begins. */
+  offset: Schema.Int,
+  /**
+   * - `json`: the line is not JSON
+   * - `shape`: a field is missing or has another type, or the line is not allowed at this place
+   * - `format`: the first line is not the header of such a file, or of another version
+   * - `truncated`: the file ends before its last line
+   * - `counts`: the last line counts other numbers of lines than there are
+   * - `length`: the line is longer than any object can be
+   */
+  reason: Schema.Literals(["json", "shape", "format", "truncated", "counts", "length"]),
+  /** What was found or expected. Names fields, never quotes content. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `line ${this.line}: ${this.detail}`
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * H, the hash by which SimKube tells whether an object's `spec` changed and which it writes into the index of a trace
+ * (docs/facts/simkube.md#hash): SipHash-1-3 over a stream of bytes made by walking the JSON value.
+ *
+ * | value   | bytes                                                               |
+ * | ------- | ------------------------------------------------------------------- |
+ * | null    | 8 zeros                                                             |
+ * | boolean | 1 byte, 0 or 1                                                      |
+ * | integer | 8, little-endian; two's complement if negative                      |
+ * | float   | 8, little-endian f64; −0 as +0                                      |
+ * | string  | UTF-8, then FF                                                      |
+ * | array   | its elements                                                        |
+ * | object  | per key in the order of UTF-8 bytes: the key as a string, the value |
+ *
+ * Nothing marks types, lengths or ends, so `{}` equals `[]`, null equals 0 and `[1,2]` equals `[[1],[2]]` (W-44): H finds
+ * changes of one object's spec and is no identity.
+ *
+ * The bytes are gathered first and hashed in one go: feeding a hash state byte by byte costs more than its rounds.
+ */
+
+import * as Schema from "effect/Schema"
+import { IntegralFloat, isIntegerNumber, isJsonObject, type JsonValue, MAX_DEPTH } from "../../../json/exact-json.ts"
+import { sortedKeys } from "../../../json/key-order.ts"
+import { type HashHalves, sipHash13 } from "./sip-hash.ts"
+
+/** A value nests more than {@link MAX_DEPTH} levels deep; SimKube could not read it back. */
+export class NestingTooDeepError extends Schema.TaggedError<NestingTooDeepError>()("NestingTooDeepError", {
+  limit: Schema.Int,
+}) {
+  override get message(): string {
+    return `the value nests more than ${this.limit} levels deep`
+  }
+}
+
+/**
+ * H of a value; `undefined` (an object without `spec`) hashes as null. An unsigned 64-bit integer.
+ *
+ * @throws NestingTooDeepError
+ */
+export const simkubeHash = (value: JsonValue | undefined): bigint => {
+  const { low, high } = simkubeHashHalves(value)
+  return (BigInt(high) << 32n) | BigInt(low)
+}
+
+/**
+ * H as two unsigned 32-bit integers, without making a bigint. The answer is overwritten by the next call.
+ *
+ * @throws NestingTooDeepError
+ */
+export const simkubeHashHalves = (value: JsonValue | undefined): Readonly<HashHalves> => {
+  position = 0
+  gather(value ?? null, 0)
+  reserve(8)
+  sipHash13(words, position, result)
+  if (bytes.length > KEPT_BYTES) resize(INITIAL_BYTES)
+  return result
+}
+
+const INITIAL_BYTES = 16 * 1024
+/** A scratch buffer beyond this is dropped after use; etcd refuses objects above 1.5 MiB, so few ever grow past it. */
+const KEPT_BYTES = 1024 * 1024
+/** Below this length a loop over ASCII characters beats the call into Buffer (measured: 60–80 ns a call). */
+const SHORT_STRING = 40
+
+// One walk at a time: JavaScript runs it to the end, and every worker thread has its own module.
+let bytes = Buffer.alloc(0)
+let words = new Int32Array(0)
+let position = 0
+const result: HashHalves = { low: 0, high: 0 }
+const doubles = new Float64Array(1)
+const doubleWords = new Uint32Array(doubles.buffer)
+
+const resize = (size: number): void => {
+  const buffer = new ArrayBuffer(size)
+  const grown = Buffer.from(buffer)
+  bytes.copy(grown, 0, 0, Math.min(position, size))
+  bytes = grown
+  words = new Int32Array(buffer)
+}
+
+const reserve = (space: number): void => {
+  if (position + space > bytes.length) resize(2 ** Math.ceil(Math.log2(position + space)))
+}
+
+const gather = (value: JsonValue, depth: number): void => {
+  if (typeof value === "string") gatherString(value)
+  else if (typeof value === "number") gatherNumber(value)
+  else if (typeof value === "boolean") gatherBoolean(value)
+  else if (typeof value === "bigint") gatherBigint(value)
+  else if (value === null) gatherHalves(0, 0)
+  else if (value instanceof IntegralFloat) gatherFloat(value.value)
+  else if (depth >= MAX_DEPTH) throw new NestingTooDeepError({ limit: MAX_DEPTH })
+  else if (isJsonObject(value)) {
+    for (const key of sortedKeys(value)) {
+      gatherString(key)
+      gather(value[key] as JsonValue, depth + 1)
+    }
+  } else {
+    for (let index = 0; index < value.length; index++) gather(value[index] as JsonValue, depth + 1)
+  }
+}
+
+const gatherNumber = (value: number): void => {
+  if (isIntegerNumber(value)) gatherHalves(value >>> 0, Math.floor(value / 0x1_0000_0000) >>> 0)
+  else gatherFloat(value)
+}
+
+const gatherBigint = (value: bigint): void =>
+  gatherHalves(Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n)))
+
+const gatherBoolean = (value: boolean): void => {
+  reserve(1)
+  bytes[position++] = value ? 1 : 0
+}
+
+const gatherFloat = (value: number): void => {
+  doubles[0] = value === 0 ? 0 : value
+  gatherHalves(doubleWords[0] as number, doubleWords[1] as number)
+}
+
+const gatherHalves = (low: number, high: number): void => {
+  reserve(8)
+  const target = bytes
+  const start = position
+  for (let shift = 0; shift < 4; shift++) {
+    target[start + shift] = low >>> (8 * shift)
+    target[start + 4 + shift] = high >>> (8 * shift)
+  }
+  position = start + 8
+}
+
+const gatherString = (text: string): void => {
+  const { length } = text
+  reserve(3 * length + 1)
+  const target = bytes
+  const start = position
+  let index = 0
+  if (length < SHORT_STRING) {
+    for (; index < length; index++) {
+      const unit = text.charCodeAt(index)
+      if (unit >= 0x80) break
+      target[start + index] = unit
+    }
+  }
+  // Also after a short string's first character beyond ASCII: what was written so far is written again.
+  const end = start + (index === length ? length : target.write(text, start, "utf8"))
+  target[end] = 0xff
+  position = end + 1
+}
+
+resize(INITIAL_BYTES)

@@ -1,0 +1,46 @@
+/** One object as an event of a SimKube trace holds it, and what the trace's index keeps of it. */
+
+import type { SimkubeObject } from "../../sanitising/sanitise.ts"
+import { hashEncodedValue } from "./hash/simkube-encoded-hash.ts"
+import { simkubeHash } from "./hash/simkube-hash.ts"
+import { MessagePackError } from "./message-pack/message-pack.ts"
+import type { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
+
+/** An encoded object with H of its spec (see simkube-hash.ts). */
+export interface EncodedSimkubeObject {
+  readonly bytes: Uint8Array
+  readonly hash: bigint
+}
+
+/** H of an object without spec. */
+const NO_SPEC = simkubeHash(undefined)
+
+/**
+ * Appends an object and answers with H of its spec. The limit of nesting is the writer's, which hashing what was written
+ * cannot exceed.
+ *
+ * @throws MessagePackError (`depth`, `range`), after which nothing of the object is in `out`.
+ */
+export const writeSimkubeObject = (out: MessagePackWriter, object: SimkubeObject): bigint => {
+  const start = out.length
+  try {
+    out.writeMapHeader(3 + object.rest.length)
+    out.writeString("apiVersion")
+    out.writeString(object.apiVersion)
+    out.writeString("kind")
+    out.writeString(object.kind)
+    out.writeString("metadata")
+    out.writeValue(object.metadata, 1)
+    let hash = NO_SPEC
+    for (const [key, value] of object.rest) {
+      out.writeString(key)
+      const valueStart = out.length
+      out.writeValue(value, 1)
+      if (key === "spec") hash = hashEncodedValue(out.view(valueStart))
+    }
+    return hash
+  } catch (error) {
+    if (error instanceof MessagePackError) out.truncate(start)
+    throw error
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Writes a SimKube trace (format version 2) from a sequence of changes, without holding them: memory grows with the
+ * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-events.ts`).
+ *
+ * Shape: a head event at the start of the window, always, filled with the start snapshot if there is one; then the
+ * changes. SimKube applies all of an event's `applied_objs` before it deletes its `deleted_objs`, so one event holds applies
+ * followed by deletes, never a delete followed by an apply: a delete and a re-creation within one second become two
+ * events of that second (SimKube itself would lose the object, W-05). Times are floored to seconds and never go
+ * back: a change that is earlier than the one before it takes that one's second.
+ */
+
+import type { Action } from "../../event.ts"
+import type { JsonObject } from "../../json/exact-json.ts"
+import {
+  deletionStub,
+  type IsOwnerInTrace,
+  noOwnerInTrace,
+  type SimkubeObject,
+  type SimkubeType,
+  sanitise,
+  simkubeType,
+} from "../../sanitising/sanitise.ts"
+import type { Spool } from "../../spool.ts"
+import { MessagePackError } from "./message-pack/message-pack.ts"
+import { encodeMessagePack, MessagePackWriter } from "./message-pack/message-pack-writer.ts"
+import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
+import { SimkubeEvents } from "./simkube-events.ts"
+import { writeSimkubeFile } from "./simkube-file.ts"
+import { type EncodedSimkubeObject, writeSimkubeObject } from "./simkube-object.ts"
+import { namespacedName, type OwnedLifecycles, UnwritableChangeError } from "./simkube-trace.ts"
+
+/** What a trace is made from. */
+export interface SimkubeTraceOptions {
+  readonly trackedObjects: TrackedObjects
+  /**
+   * Start of the window, Unix seconds: the time of the head event, from which SimKube counts. A window from 0 on begins with its
+   * first change instead: SimKube's driver sleeps from one event to the next, and would begin 56 years late.
+   */
+  readonly startSeconds: number
+  /**
+   * End of the window, Unix seconds: if given, an empty event stands there. Default: none, as SimKube's own exports have
+   * none; but then a replay stops right after the last change and loses the idle time behind it (W-34).
+   */
+  readonly endMarkerSeconds?: number
+  /** Which owner references stay in the objects that the writer sanitises. Default: none. */
+  readonly isOwnerInTrace?: (owned: SimkubeObjectName, reference: JsonObject) => boolean
+  /** Takes the events until they are counted. Stays the caller's: to be disposed of after the last chunk. */
+  readonly spool: Spool
+}
+
+/** Which object. */
+export interface SimkubeObjectName {
+  readonly gvk: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** One object of the start snapshot, as the server sent it; the writer sanitises. */
+export interface SimkubeSnapshotObject extends SimkubeObjectName {
+  readonly object: JsonObject
+}
+
+/** One change: an object as the server sent it, or the news that it is gone. `time` is in µs since the Unix epoch. */
+export type SimkubeChange =
+  | (SimkubeSnapshotObject & { readonly action: "applied"; readonly time: number })
+  | (SimkubeObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
+
+/** Add the snapshot, then the changes in order, then take the chunks of {@link finish}. */
+export class SimkubeTraceWriter {
+  readonly #config: EncodedTrackedObjects
+  readonly #types = new Map<string, SimkubeType>()
+  readonly #events: SimkubeEvents
+  readonly #index = new Map<string, Map<string, bigint>>()
+  readonly #leftOut = new Map<string, number>()
+  readonly #endMarkerSeconds: number | undefined
+  readonly #isOwnerInTrace: SimkubeTraceOptions["isOwnerInTrace"]
+  /** The object being encoded: nothing reaches an event before it is whole. */
+  readonly #object = new MessagePackWriter()
+  #isHeadOpen = true
+  /** Until the head event has begun. */
+  #startSeconds: number | undefined
+  #seconds: number
+
+  constructor(options: SimkubeTraceOptions) {
+    this.#config = encodeTrackedObjects(options.trackedObjects)
+    for (const gvk of this.#config.entries.keys()) {
+      const type = simkubeType(gvk)
+      if (type !== undefined) this.#types.set(gvk, type)
+    }
+    this.#endMarkerSeconds = options.endMarkerSeconds
+    this.#isOwnerInTrace = options.isOwnerInTrace
+    this.#seconds = options.startSeconds
+    this.#startSeconds = options.startSeconds
+    this.#events = new SimkubeEvents(options.spool)
+    if (options.startSeconds > 0) this.#beginHead(options.startSeconds)
+  }
+
+  /**
+   * Objects and changes passed over, per GVK: of kinds that are not tracked, or that SimKube cannot be told of (see
+   * `encodeTrackedObjects`). Whoever exports must say so.
+   */
+  get leftOut(): ReadonlyMap<string, number> {
+    return this.#leftOut
+  }
+
+  /**
+   * How SimKube names a kind that can be told of. For others `undefined`, and they count as left out: whoever encodes objects
+   * elsewhere asks once per object or change, as {@link addSnapshot} and {@link add} do by themselves.
+   */
+  admit(gvk: string): SimkubeType | undefined {
+    const type = this.#types.get(gvk)
+    if (type === undefined) this.#leftOut.set(gvk, (this.#leftOut.get(gvk) ?? 0) + 1)
+    return type
+  }
+
+  /** Whether the index has `namespace/name` (`name` of a cluster-scoped object) of a kind by now. */
+  isIndexed(gvk: string, name: string): boolean {
+    return this.#index.get(gvk)?.has(name) === true
+  }
+
+  /**
+   * Adds an object to the head event: it existed when the window began. Only before the first {@link add}.
+   *
+   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   */
+  addSnapshot(object: SimkubeSnapshotObject): void {
+    this.#expectHead()
+    const type = this.admit(object.gvk)
+    if (type !== undefined) this.addEncodedSnapshot(object, this.#encode(object, this.#sanitise(type, object)))
+  }
+
+  /** {@link addSnapshot} of an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
+  addEncodedSnapshot(name: SimkubeObjectName, object: EncodedSimkubeObject): void {
+    this.#expectHead()
+    this.#beginHead(this.#startSeconds)
+    this.#events.apply(object.bytes)
+    this.#remember(name, object.hash)
+  }
+
+  /**
+   * Adds the next change.
+   *
+   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   */
+  add(change: SimkubeChange): void {
+    const type = this.admit(change.gvk)
+    if (type === undefined) return
+    if (change.action === "applied") {
+      this.addEncoded(change, change.time, this.#encode(change, this.#sanitise(type, change)))
+    } else {
+      const { bytes } = this.#encode(change, deletionStub(type, change.namespace, change.name))
+      this.#enter(change.time, false)
+      this.#events.delete(bytes)
+    }
+  }
+
+  /**
+   * {@link add} of an admitted object that was applied and encoded elsewhere. Its bytes are copied. `time` is in µs since the
+   * Unix epoch. Throws SpoolError.
+   */
+  addEncoded(name: SimkubeObjectName, time: number, object: EncodedSimkubeObject): void {
+    this.#enter(time, true)
+    this.#events.apply(object.bytes)
+    this.#remember(name, object.hash)
+  }
+
+  /**
+   * The file, in chunks of about 64 KiB, each with memory of its own. Call it once, after the last change. Of the
+   * lifecycles those appear whose owner is in the index and that have a pod, as SimKube's readers expect; the list
+   * may be empty or computed while it is read.
+   *
+   * @throws SpoolError
+   */
+  *finish(lifecycles: Iterable<OwnedLifecycles> = []): Generator<Uint8Array> {
+    this.#beginHead(this.#endMarkerSeconds ?? this.#startSeconds)
+    if (this.#endMarkerSeconds !== undefined) this.#events.begin(Math.max(this.#seconds, this.#endMarkerSeconds))
+    this.#events.end()
+    const config = encodeMessagePack(new Map([["trackedObjects", this.#config.entries]]))
+    yield* writeSimkubeFile(config, this.#events, this.#index, this.#written(lifecycles))
+  }
+
+  #beginHead(seconds: number | undefined): void {
+    if (this.#startSeconds === undefined || seconds === undefined) return
+    this.#startSeconds = undefined
+    this.#events.begin(seconds)
+  }
+
+  #expectHead(): void {
+    if (!this.#isHeadOpen) throw new Error("the start snapshot must be complete before the first change")
+  }
+
+  /** Makes the event that the next change belongs to the open one. */
+  #enter(time: number, isApplied: boolean): void {
+    this.#seconds = Math.max(this.#seconds, Math.floor(time / 1_000_000))
+    this.#beginHead(this.#seconds)
+    const startsEvent =
+      this.#isHeadOpen || this.#events.seconds !== this.#seconds || (isApplied && this.#events.holdsDeletions)
+    if (startsEvent) this.#events.begin(this.#seconds)
+    this.#isHeadOpen = false
+  }
+
+  #remember(name: SimkubeObjectName, hash: bigint): void {
+    const names = this.#index.get(name.gvk) ?? new Map<string, bigint>()
+    this.#index.set(name.gvk, names.set(namespacedName(name.namespace, name.name), hash))
+  }
+
+  #sanitise(type: SimkubeType, source: SimkubeSnapshotObject): SimkubeObject {
+    const rule = this.#isOwnerInTrace
+    const isOwnerInTrace: IsOwnerInTrace = rule === undefined ? noOwnerInTrace : (reference) => rule(source, reference)
+    return sanitise(type, source.object, isOwnerInTrace)
+  }
+
+  /** The encoded object, valid until the next one. */
+  #encode(source: SimkubeObjectName, object: SimkubeObject): EncodedSimkubeObject {
+    this.#object.clear()
+    try {
+      const hash = writeSimkubeObject(this.#object, object)
+      return { bytes: this.#object.view(), hash }
+    } catch (error) {
+      if (!(error instanceof MessagePackError)) throw error
+      const { gvk, namespace, name } = source
+      throw new UnwritableChangeError({ gvk, namespace, name, detail: error.message })
+    }
+  }
+
+  /** What a reader of SimKube expects to find: owners in the index, with pods. */
+  *#written(lifecycles: Iterable<OwnedLifecycles>): Generator<OwnedLifecycles> {
+    for (const { gvk, owner, pods } of lifecycles) {
+      if (this.#index.get(gvk)?.has(owner) !== true) continue
+      const lived = new Map([...pods].filter(([, list]) => list.length > 0))
+      if (lived.size > 0) yield { gvk, owner, pods: lived }
+    }
+  }
+}

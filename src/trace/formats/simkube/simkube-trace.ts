@@ -1,0 +1,60 @@
+/**
+ * SimKube's trace format, version 2 (docs/facts/simkube.md#trace-file): what it holds and how reading or writing it fails. The streaming
+ * writer is `simkube-trace-writer.ts`, the streaming reader `simkube-trace-reader.ts`.
+ *
+ * What the format cannot hold: times below a second (order inside a second is kept, as several events of equal time),
+ * UIDs and resource versions, gaps, and a deleted object's last state.
+ */
+
+import * as Schema from "effect/Schema"
+
+/** The one version that SimKube ≥ 2.0 reads. */
+export const SIMKUBE_TRACE_VERSION = 2
+
+/** What is known of one pod's life; Unix seconds. */
+export type PodLifecycle =
+  | { readonly state: "empty" }
+  | { readonly state: "running"; readonly start: number }
+  | { readonly state: "finished"; readonly start: number; readonly end: number }
+
+/** The pods of one owner, grouped by the hash of their stable spec, each list in order of first observation. */
+export interface OwnedLifecycles {
+  /** The owner: `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** The owner: `namespace/name`. */
+  readonly owner: string
+  readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
+}
+
+/** How SimKube names an object: `namespace/name`, or `name` for a cluster-scoped one. */
+export const namespacedName = (namespace: string, name: string): string =>
+  namespace === "" ? name : `${namespace}/${name}`
+
+/** The bytes are no trace that can be read. */
+export class SimkubeTraceError extends Schema.TaggedError<SimkubeTraceError>()("SimkubeTraceError", {
+  /**
+   * - `truncated`: the file ends too early
+   * - `malformed`: not MessagePack, or not of the shape of a trace
+   * - `version`: a trace of another version
+   */
+  reason: Schema.Literals(["truncated", "malformed", "version"]),
+  /** Byte of the file. */
+  offset: Schema.Int,
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.reason} SimKube trace at byte ${this.offset}: ${this.detail}`
+  }
+}
+
+/** One change cannot be written; the writer is as it was before, and goes on without it if told to. */
+export class UnwritableChangeError extends Schema.TaggedError<UnwritableChangeError>()("UnwritableChangeError", {
+  gvk: Schema.String,
+  namespace: Schema.String,
+  name: Schema.String,
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.gvk} ${namespacedName(this.namespace, this.name)} cannot be written: ${this.detail}`
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * An object as it may be given to another cluster: without what only the recorded one could know or decide
+ * (`REMOVED_FOR_REPLAY` in trace-item.ts lists it). Input is never changed; parts that stay are shared with it.
+ *
+ * Doing it twice gives what doing it once gives. Nulls in maps go too: a server drops them, and a merge patch cannot say them.
+ */
+
+import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+
+/**
+ * Whether the trace holds an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the
+ * owner reference that names it, for those who know objects by their UIDs.
+ */
+export type IsInTrace = (gvk: string, namespace: string, name: string, reference: JsonObject) => boolean
+
+const DROPPED_METADATA = new Set([
+  "uid",
+  "resourceVersion",
+  "generation",
+  "selfLink",
+  "managedFields",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "finalizers",
+])
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+/**
+ * The object for replay, with `apiVersion` and `kind` of its GVK, which list items lack.
+ *
+ * @param isInTrace decides which owner references stay
+ */
+export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
+  const type = parseGvk(gvk)
+  const metadata = own(object, "metadata")
+  const kept = isJsonObject(metadata) ? replayMetadata(metadata, isInTrace) : metadata
+  // By the owners that stay: a pod whose owner is not in the trace is nobody's there, and its node is not there either.
+  const isBarePod = gvk === "v1.Pod" && !isOwned(kept)
+  let replayed: Record<string, JsonValue> = {}
+  if (type !== undefined) replayed = { apiVersion: apiVersionOf(type), kind: type.kind }
+  for (const key of Object.keys(object)) {
+    if (key === "status" || (type !== undefined && (key === "apiVersion" || key === "kind"))) continue
+    const value = object[key] as JsonValue
+    if (value === null) continue
+    const part =
+      key === "metadata" && isJsonObject(kept)
+        ? kept
+        : withoutNulls(isBarePod && key === "spec" && isJsonObject(value) ? without(value, "nodeName") : value)
+    replayed = withProperty(replayed, key, part)
+  }
+  return replayed
+}
+
+const replayMetadata = (metadata: JsonObject, isInTrace: IsInTrace): JsonObject => {
+  let kept: Record<string, JsonValue> = {}
+  const namespace = textOf(metadata, "namespace")
+  for (const key of Object.keys(metadata)) {
+    const value = metadata[key] as JsonValue
+    if (DROPPED_METADATA.has(key) || value === null) continue
+    if (key === "annotations" && isJsonObject(value)) {
+      const annotations = without(value, LAST_APPLIED)
+      if (Object.keys(annotations).length > 0) kept.annotations = withoutNulls(annotations)
+    } else if (key === "ownerReferences" && isList(value)) {
+      const references = value.filter((reference) => isKnownOwner(reference, namespace, isInTrace))
+      if (references.length > 0)
+        kept.ownerReferences = references.map((reference) =>
+          isJsonObject(reference) ? withoutNulls(without(reference, "uid")) : reference,
+        )
+    } else kept = withProperty(kept, key, withoutNulls(value))
+  }
+  return kept
+}
+
+const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTrace): boolean => {
+  if (!isJsonObject(reference)) return false
+  const gvk = `${textOf(reference, "apiVersion")}.${textOf(reference, "kind")}`
+  const name = textOf(reference, "name")
+  return isInTrace(gvk, namespace, name, reference) || (namespace !== "" && isInTrace(gvk, "", name, reference))
+}
+
+const isOwned = (metadata: JsonValue | undefined): boolean => {
+  const references = isJsonObject(metadata) ? own(metadata, "ownerReferences") : undefined
+  return isList(references) && references.length > 0
+}
+
+/** Without nulls in maps; elements of arrays stay where they are. The same value if there are none. */
+export const withoutNulls = (value: JsonValue): JsonValue => {
+  if (isList(value)) {
+    const items = value.map(withoutNulls)
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (!isJsonObject(value)) return value
+  let isSame = true
+  let kept: Record<string, JsonValue> = {}
+  for (const key of Object.keys(value)) {
+    const item = value[key] as JsonValue
+    const inner = withoutNulls(item)
+    if (inner !== item || item === null) isSame = false
+    if (item !== null) kept = withProperty(kept, key, inner)
+  }
+  return isSame ? value : kept
+}
+
+const without = (object: JsonObject, dropped: string): JsonObject => {
+  if (!Object.hasOwn(object, dropped)) return object
+  let kept: Record<string, JsonValue> = {}
+  for (const key of Object.keys(object)) if (key !== dropped) kept = withProperty(kept, key, object[key] as JsonValue)
+  return kept
+}
+
+const own = (object: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
+
+const textOf = (object: JsonObject, key: string): string => {
+  const value = own(object, key)
+  return typeof value === "string" ? value : ""
+}
+
+const isList = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)

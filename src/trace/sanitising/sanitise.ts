@@ -1,0 +1,125 @@
+/**
+ * An object as SimKube's format holds it: what belongs to the recorded cluster only is taken out, and nothing else. Input is
+ * never changed; parts that stay are shared with it.
+ *
+ * | removed or changed                                                         | why                                        |
+ * | -------------------------------------------------------------------------- | ------------------------------------------ |
+ * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none     |
+ * | `status`                                                                   | the other cluster finds it out             |
+ * | every `metadata` field but the six of {@link KEPT_METADATA}; nulls there   | server-set fields, and finalizers, whose   |
+ * |                                                                            | controllers the other cluster may not have |
+ * | owner references to objects outside the trace, and the `uid` of the others | those objects have other UIDs there        |
+ * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway          |
+ * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it        |
+ * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster       |
+ *
+ * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink` and all owner references; everything else is
+ * as it writes it. Nulls beyond metadata stay: they count in H.
+ */
+
+import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { sortedKeys } from "../json/key-order.ts"
+
+/** An object in the order in which SimKube's format writes its fields. */
+export interface SimkubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Known fields only, in alphabetical order. */
+  readonly metadata: JsonObject
+  /** All other fields of the top level in the order of their UTF-8 bytes. */
+  readonly rest: ReadonlyArray<readonly [key: string, value: JsonValue]>
+}
+
+/** `apiVersion` and `kind` of a GVK string, as {@link simkubeType} finds them. */
+export interface SimkubeType {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** Fields of ObjectMeta that survive, in alphabetical order. */
+const KEPT_METADATA = ["annotations", "generateName", "labels", "name", "namespace", "ownerReferences"] as const
+
+const DROPPED_ANNOTATIONS = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "deployment.kubernetes.io/revision",
+])
+
+/** Whether the object that an owner reference names is in the trace. */
+export type IsOwnerInTrace = (reference: JsonObject) => boolean
+
+/** As in a trace that leaves out what its objects own. */
+export const noOwnerInTrace: IsOwnerInTrace = () => false
+
+/** `apps/v1.Deployment` → `apps/v1`, `Deployment`. Look it up once per kind. `undefined` if the text is no GVK. */
+export const simkubeType = (gvk: string): SimkubeType | undefined => {
+  const parsed = parseGvk(gvk)
+  return parsed === undefined ? undefined : { apiVersion: apiVersionOf(parsed), kind: parsed.kind }
+}
+
+/** The sanitised object. Total: parts of an unexpected type are treated as absent or left as they are. */
+export const sanitise = (
+  type: SimkubeType,
+  object: JsonObject,
+  isOwnerInTrace: IsOwnerInTrace = noOwnerInTrace,
+): SimkubeObject => {
+  const isPod = isPodType(type)
+  const rest: Array<readonly [string, JsonValue]> = []
+  for (const key of sortedKeys(object)) {
+    if (key === "apiVersion" || key === "kind" || key === "metadata" || key === "status") continue
+    const value = object[key] as JsonValue
+    rest.push([key, isPod && key === "spec" && isJsonObject(value) ? without(value, isNodeName) : value])
+  }
+  return { ...type, metadata: sanitiseMetadata(object.metadata, isOwnerInTrace), rest }
+}
+
+/** Whether objects of the type are Pods, whose spec names a node. */
+export const isPodType = ({ apiVersion, kind }: SimkubeType): boolean => kind === "Pod" && apiVersion === "v1"
+
+/** The `spec` of a sanitised object: what SimKube hashes. `undefined` if there is none. */
+export const specOf = (object: SimkubeObject): JsonValue | undefined => object.rest.find(([key]) => key === "spec")?.[1]
+
+/**
+ * What stands for a deleted object. SimKube writes `namespace: ""` for cluster-scoped objects, which its own look-ups then
+ * miss (W-12); here such a stub has no namespace at all.
+ */
+export const deletionStub = (type: SimkubeType, namespace: string, name: string): SimkubeObject => ({
+  ...type,
+  metadata: namespace === "" ? { name } : { name, namespace },
+  rest: [],
+})
+
+const sanitiseMetadata = (metadata: JsonValue | undefined, isOwnerInTrace: IsOwnerInTrace): JsonObject => {
+  const kept: Record<string, JsonValue> = { annotations: {} }
+  if (!isJsonObject(metadata)) return kept
+  for (const field of KEPT_METADATA) {
+    const value = Object.hasOwn(metadata, field) ? metadata[field] : null
+    if (value === null || value === undefined) continue
+    if (field === "annotations" && isJsonObject(value)) {
+      kept[field] = without(value, (key) => DROPPED_ANNOTATIONS.has(key))
+    } else if (field === "ownerReferences") {
+      const references = ownersInTrace(value, isOwnerInTrace)
+      if (references.length > 0) kept[field] = references
+    } else kept[field] = value
+  }
+  return kept
+}
+
+const ownersInTrace = (references: JsonValue, isOwnerInTrace: IsOwnerInTrace): ReadonlyArray<JsonValue> =>
+  !Array.isArray(references)
+    ? []
+    : (references as ReadonlyArray<JsonValue>)
+        .filter(isJsonObject)
+        .filter(isOwnerInTrace)
+        .map((reference) => without(reference, (key) => key === "uid"))
+
+const isNodeName = (key: string): boolean => key === "nodeName"
+
+/** The object without some keys; the same object if it has none of them. */
+const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonObject => {
+  const keys = Object.keys(object)
+  if (!keys.some(isDropped)) return object
+  let kept: Record<string, JsonValue> = {}
+  for (const key of keys) if (!isDropped(key)) kept = withProperty(kept, key, object[key] as JsonValue)
+  return kept
+}

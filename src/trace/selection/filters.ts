@@ -1,0 +1,97 @@
+/**
+ * What an export holds and what it leaves out, by kind, namespace, name and label, in SimKube's request format (docs/facts/simkube.md#filters) with
+ * our additions. By ownership: see the exporter.
+ *
+ * Everything is compiled once per export, and refused then if it means nothing.
+ */
+import * as Schema from "effect/Schema"
+import { isJsonObject, type JsonObject } from "../json/exact-json.ts"
+import { compileGlobs } from "./glob.ts"
+import { compileSelector, LabelSelector, type Labels } from "./label-selector.ts"
+
+const Patterns = Schema.optionalKey(Schema.Array(Schema.String))
+const Selectors = Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, LabelSelector])))
+
+/**
+ * `filters` of an export request. Unknown fields are the reader's to refuse. Names are patterns (`*`, `?`); lists that are absent or
+ * empty ask for nothing. What is excluded stays excluded, whatever includes it.
+ */
+export const ExportFilters = Schema.Struct({
+  excluded_namespaces: Schema.Array(Schema.String),
+  /** An object is left out if any of these matches: LabelSelectors, or their text (`app=web,tier!=db`). */
+  excluded_labels: Schema.Array(Schema.Union([Schema.String, LabelSelector])),
+  /** Ours, like all below: only these namespaces. Cluster-scoped objects are in the namespace "". */
+  namespaces: Patterns,
+  /** Only objects that one of these matches. */
+  labels: Selectors,
+  /** Only these kinds (`apps/v1.Deployment`), and not those. */
+  kinds: Patterns,
+  excluded_kinds: Patterns,
+  /** Only objects of these names, `name` or `namespace/name`, and not those. */
+  names: Patterns,
+  excluded_names: Patterns,
+})
+export type ExportFilters = typeof ExportFilters.Type
+
+/** Filters ready to be asked, in a few tens of ns. */
+export interface CompiledFilters {
+  /** Whether labels matter at all; if not, no object needs to be parsed for the filters' sake. */
+  readonly needsLabels: boolean
+  /** Whether names or namespaces matter at all. */
+  readonly needsNames: boolean
+  /** Whether everything of this kind is left out. */
+  excludesKind(gvk: string): boolean
+  /** Whether everything in this namespace (empty: cluster-scoped objects) is left out. */
+  excludesNamespace(namespace: string): boolean
+  /** Whether whatever has this name is left out: by name or by namespace. */
+  excludesName(namespace: string, name: string): boolean
+  /** Whether an object with these labels is left out, whatever its namespace. */
+  excludesLabels(labels: Labels): boolean
+}
+
+/** Filters as they came in a request: selectors are looked at when they are compiled, which says where they are wrong. */
+export const GivenFilters = Schema.Struct({
+  ...ExportFilters.fields,
+  excluded_labels: Schema.Array(Schema.Unknown),
+  labels: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+})
+export type GivenFilters = typeof GivenFilters.Type
+
+/** @throws InvalidSelectorError */
+export const compileFilters = (filters: GivenFilters): CompiledFilters => {
+  const kind = within(filters.kinds, filters.excluded_kinds)
+  const namespace = within(filters.namespaces, filters.excluded_namespaces)
+  const name = within(filters.names, filters.excluded_names)
+  const excluded = filters.excluded_labels.map((each, index) => compileSelector(each, `excluded_labels[${index}]`))
+  const included = filters.labels?.map((each, index) => compileSelector(each, `labels[${index}]`)) ?? []
+  const excludesNamespace = (given: string): boolean => !namespace(given)
+  return {
+    needsLabels: excluded.length + included.length > 0,
+    needsNames: nameLists.some((patterns) => (filters[patterns]?.length ?? 0) > 0),
+    excludesKind: (gvk) => !kind(gvk),
+    excludesNamespace,
+    excludesName: (given, plain) =>
+      excludesNamespace(given) || !name(plain, given === "" ? plain : `${given}/${plain}`),
+    excludesLabels: (labels) =>
+      excluded.some((matches) => matches(labels)) ||
+      (included.length > 0 && !included.some((matches) => matches(labels))),
+  }
+}
+
+const nameLists = ["namespaces", "excluded_namespaces", "names", "excluded_names"] as const
+
+/** Whether one of the forms of a name is wanted and none is unwanted. */
+const within = (
+  wanted: ReadonlyArray<string> = [],
+  unwanted: ReadonlyArray<string> = [],
+): ((...forms: ReadonlyArray<string>) => boolean) => {
+  const isWanted = wanted.length === 0 ? () => true : compileGlobs(wanted)
+  const isUnwanted = compileGlobs(unwanted)
+  return (...forms) => forms.some((form) => isWanted(form)) && !forms.some((form) => isUnwanted(form))
+}
+
+/** `metadata.labels` of an object; `undefined` if there are none. */
+export const labelsOf = (object: JsonObject): Labels => {
+  const { metadata } = object
+  return isJsonObject(metadata) && isJsonObject(metadata.labels) ? metadata.labels : undefined
+}

@@ -1,0 +1,141 @@
+/**
+ * Numbers and plain shapes of `proto/observations.proto` that its writer and its reader share.
+ *
+ * The messages are coded by hand over protobufjs's Writer and Reader because generated code would make an array and
+ * an object per event; a test compares every field with the .proto file through reflection.
+ */
+
+import type { Action, GapReason } from "../trace/event.ts"
+
+/** An action as its column holds it. */
+export type ActionCode = 1 | 2 | 3
+
+/** The object is new or changed; its bytes follow. */
+export const APPLIED: ActionCode = 1
+/** The object was deleted; its last state follows. */
+export const DELETED: ActionCode = 2
+/** The object was missing from a list; no bytes. */
+export const VANISHED: ActionCode = 3
+
+/** Name of an action code; index 0 is no action. */
+export const ACTION_NAMES: readonly [undefined, Action, Action, Action] = [undefined, "applied", "deleted", "vanished"]
+
+/** Every reason a gap may carry; anything else on the wire is malformed. */
+export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
+
+/** An object whose number appears for the first time: what outlives its events. */
+export interface NewObject {
+  /** The kind's own number for this UID (1 … 2^32−1), given once, never reused. */
+  readonly number: number
+  readonly uid: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+  /** The JSON array `metadata.ownerReferences` as the server sent it; absent when the object has none. */
+  readonly ownerReferences?: Uint8Array
+}
+
+/** A range of one kind's versions that is not recorded, before the store has given it a sequence number. */
+export interface Gap {
+  /** Last complete version, the empty string if nothing was known. */
+  readonly fromVersion: string
+  /** Version from which the recording is complete again, the empty string while it is not. */
+  readonly toVersion: string
+  /** µs since the Unix epoch: last moment known to be complete. */
+  readonly fromTime: number
+  /** µs since the Unix epoch: moment at which it was complete again. */
+  readonly toTime: number
+  readonly reason: GapReason
+  /** One sentence for people. */
+  readonly detail: string
+  /** The kind that it is of, if that is not the frame's: the pod watcher speaks for pods and for their lifecycles. */
+  readonly gvk?: string
+}
+
+/** Who a pod is: said with the first record of its life. */
+export interface PodIdentity {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  /** H of the stable pod spec (docs/facts/simkube.md#pod-lifecycles), an unsigned 64-bit integer. */
+  readonly specHash: bigint
+}
+
+/** A pod's life as it is from here on. Start and end are whole seconds since the Unix epoch by the clock of the pod's node. */
+export interface PodLife {
+  /** The recording's number for the pod's UID (1 … 2^32−1), given once. */
+  readonly pod: number
+  /** µs since the Unix epoch: when it was observed. */
+  readonly time: number
+  readonly start: number
+  /** Never before `start`; `undefined` while it runs. */
+  readonly end: number | undefined
+  /** The pod exists no more: nothing follows. */
+  readonly gone: boolean
+  /** Given with the first record of a pod, and again with new owners. */
+  readonly identity?: PodIdentity
+  /** The JSON array `metadata.ownerReferences`, given with `identity` when it is not what it was before. */
+  readonly ownerReferences?: Uint8Array
+}
+
+/** Wire tags, `field number << 3 | wire type`, of the message `Observations`. */
+export const Tag = {
+  objects: (1 << 3) | 2,
+  gvk: (2 << 3) | 2,
+  epoch: (3 << 3) | 0,
+  timeBase: (4 << 3) | 1,
+  actions: (5 << 3) | 2,
+  objectNumbers: (6 << 3) | 2,
+  lengths: (7 << 3) | 2,
+  timeDeltas: (8 << 3) | 2,
+  resourceVersions: (9 << 3) | 2,
+  opaqueVersions: (10 << 3) | 2,
+  fingerprints: (11 << 3) | 2,
+  newObjects: (12 << 3) | 2,
+  gaps: (13 << 3) | 2,
+  completeThrough: (14 << 3) | 2,
+  podLives: (15 << 3) | 2,
+  tracksPods: (16 << 3) | 0,
+  listReason: (17 << 3) | 2,
+  selection: (18 << 3) | 2,
+} as const
+
+/** Wire tags of `NewObject`. */
+export const NewObjectTag = {
+  number: (1 << 3) | 0,
+  uid: (2 << 3) | 2,
+  namespace: (3 << 3) | 2,
+  name: (4 << 3) | 2,
+  ownerReferences: (5 << 3) | 2,
+} as const
+
+/** Wire tags of `Gap`. */
+export const GapTag = {
+  fromVersion: (1 << 3) | 2,
+  toVersion: (2 << 3) | 2,
+  fromTime: (3 << 3) | 1,
+  toTime: (4 << 3) | 1,
+  reason: (5 << 3) | 2,
+  detail: (6 << 3) | 2,
+  gvk: (7 << 3) | 2,
+} as const
+
+/** Wire tags of `PodLife`. */
+export const PodLifeTag = {
+  pod: (1 << 3) | 0,
+  time: (2 << 3) | 1,
+  start: (3 << 3) | 1,
+  end: (4 << 3) | 1,
+  gone: (5 << 3) | 0,
+  uid: (6 << 3) | 2,
+  namespace: (7 << 3) | 2,
+  name: (8 << 3) | 2,
+  specHash: (9 << 3) | 1,
+  ownerReferences: (10 << 3) | 2,
+} as const
+
+/** Bytes before the objects: the tag of field 1 and its length padded to five bytes. */
+export const PAYLOAD_HEADER_BYTES = 6
+
+/** Bytes of all columns of one event: action 1, number 4, length 4, time 4, version 8, fingerprint 8. */
+export const COLUMN_BYTES_PER_EVENT = 29

@@ -1,0 +1,138 @@
+/** From where each namespace goes on, whatever was recorded before. */
+import { describe, expect, test } from "vitest"
+import { followedPods } from "../../../../src/actors/watcher/pods/followed-pods.ts"
+import { isWatchedByNamespace, resumeByNamespace } from "../../../../src/actors/watcher/progress/namespace-resume.ts"
+import { owedList } from "../../../../src/actors/watcher/progress/owed-list.ts"
+import { selectionOf } from "../../../../src/actors/watcher/selection.ts"
+import type { KindResumePoint } from "../../../../src/wire/stored-state.ts"
+import { nothingRecorded as nothing } from "../nothing-recorded.ts"
+
+const selection = (namespaces: ReadonlyArray<string> | undefined, labelSelector?: string): string =>
+  selectionOf({ namespaces, labelSelector, fieldSelector: undefined, skipOwned: false })
+
+const both = ["shop", "stock"]
+const recorded = { ...nothing, nextObjectNumber: 9, lastTime: 70, completeTime: 80 }
+
+/** `shop 812@80` for one that resumes, `stock @80 !first: …` for one that is listed. */
+const resumed = (
+  resume: KindResumePoint,
+  { namespaces = both, objects = [], labels }: { namespaces?: string[]; objects?: string[]; labels?: string } = {},
+) =>
+  resumeByNamespace(
+    namespaces,
+    selection(namespaces, labels),
+    resume,
+    objects.map((namespace) => ({ namespace })),
+  ).map(({ state, owed }) => {
+    const due = state.owes === "" ? "" : ` !${state.owes}`
+    return `${state.namespace} ${state.version}@${state.time}${due}${owed === undefined ? "" : `: ${owed.detail}`}`
+  })
+
+describe("namespaces go on", () => {
+  test("with a first list where nothing was recorded", () => {
+    expect(resumed(nothing)).toEqual(["shop @0 !first", "stock @0 !first"])
+  })
+
+  test("where each of them was, as of when the kind was complete", () => {
+    const resumeVersion = "namespaces:shop=812,stock=790"
+    expect(resumed({ ...recorded, resumeVersion, selection: selection(both) })).toEqual(["shop 812@80", "stock 790@80"])
+  })
+
+  test("from what the last frame said rather than from when all were complete", () => {
+    const resumeVersion = "namespaces:shop=812,stock=790"
+    const listReason = "namespaces:shop=900@95,stock=790@60!expired"
+    expect(resumed({ ...recorded, resumeVersion, listReason, selection: selection(both) })).toEqual([
+      "shop 900@95",
+      "stock 790@60 !expired: the recorder ended before the list that followed was complete; its present state was listed afterwards",
+    ])
+  })
+
+  test("with the first list again, and a gap if a part of it was recorded", () => {
+    const point = { ...recorded, listReason: "namespaces:shop=@75!first,stock=@76!first", selection: selection(both) }
+    expect(resumed(point, { objects: ["shop"] })).toEqual([
+      "shop @75 !stopped: the recorder ended before the first list was complete; its present state was listed afterwards",
+      "stock @76 !first",
+    ])
+  })
+
+  test("at the version of the whole cluster, which holds for each of them", () => {
+    const point = { ...recorded, resumeVersion: "812", selection: selection(undefined) }
+    expect(resumed(point)).toEqual(["shop 812@80", "stock 812@80"])
+    expect(resumed({ ...point, selection: "" })).toEqual(["shop 812@80", "stock 812@80"])
+  })
+
+  test("with the list that the whole kind owed", () => {
+    const point = { ...recorded, resumeVersion: "812", listReason: "overload", selection: selection(undefined) }
+    expect(resumed(point).map((text) => text.split(":")[0])).toEqual([
+      "shop 812@80 !overload",
+      "stock 812@80 !overload",
+    ])
+  })
+
+  test("unless they are new: those are listed, and their gap says what was changed", () => {
+    const changed = (before: string) =>
+      `what is recorded of the kind was changed from ${before} to namespaces shop,stock; its present state was listed`
+    const one = { ...recorded, resumeVersion: "812", selection: selection(["shop"]) }
+    expect(resumed(one)).toEqual(["shop 812@80", `stock @80 !stopped: ${changed("namespaces shop")}`])
+    const others = {
+      ...recorded,
+      resumeVersion: "namespaces:bank=5,shop=6",
+      selection: selection(["bank", "shop"]),
+    }
+    expect(resumed(others)).toEqual(["shop 6@80", `stock @80 !stopped: ${changed("namespaces bank,shop")}`])
+  })
+
+  test("unless something else of them is asked for: then all are listed", () => {
+    const resumeVersion = "namespaces:shop=812,stock=790"
+    const found = resumed({ ...recorded, resumeVersion, selection: selection(both) }, { labels: "app=x" })
+    expect(found.map((text) => text.split(":")[0])).toEqual(["shop 812@80 !stopped", "stock 790@80 !stopped"])
+  })
+
+  test("with a list of each if what was said of them is damaged", () => {
+    const found = resumed({ ...recorded, resumeVersion: "namespaces:shop", selection: selection(both) })
+    expect(found.map((text) => text.split(":")[0])).toEqual(["shop @80 !stopped", "stock @80 !stopped"])
+  })
+})
+
+describe("a kind is watched namespace by namespace", () => {
+  test.each([
+    ["never where all are recorded", undefined, { ...recorded, resumeVersion: "namespaces:shop=1,stock=2" }, false],
+    ["not for one alone", ["shop"], { ...recorded, resumeVersion: "5" }, false],
+    ["for several", both, nothing, true],
+    [
+      "for the one that is left of several",
+      ["shop"],
+      { ...recorded, resumeVersion: "namespaces:shop=1,stock=2" },
+      true,
+    ],
+    [
+      "for it in the middle of a list too",
+      ["shop"],
+      { ...recorded, listReason: "namespaces:shop=1@5,stock=@6!first" },
+      true,
+    ],
+  ] as const)("%s", (_, namespaces, resume, expected) => {
+    expect(isWatchedByNamespace(namespaces, resume)).toBe(expected)
+  })
+
+  test("no more when all are recorded: what is known of each says nothing of the whole, so it is listed", () => {
+    const all = selection(undefined)
+    const point = { ...recorded, resumeVersion: "namespaces:shop=1,stock=2", selection: selection(both) }
+    const detail =
+      "what is recorded of the kind was changed from namespaces shop,stock to all namespaces; its present state was listed"
+    expect(owedList(point, all)).toEqual({ reason: "stopped", detail })
+    const listing = { ...point, resumeVersion: "", listReason: "namespaces:shop=1@5,stock=@6!first" }
+    expect(owedList(listing, all)).toEqual({ reason: "stopped", detail })
+    expect(owedList({ ...listing, nextObjectNumber: 1 }, all)).toBeUndefined()
+  })
+})
+
+test("lives of pods that were not followed for a while are missing from no one version, where each namespace has its own", () => {
+  const kind = { ...recorded, resumeVersion: "namespaces:shop=812,stock=790" }
+  const lives = { resumeVersion: "namespaces:shop=700,stock=700", epoch: 0, completeTime: 60 }
+  const { interrupted } = followedPods("v1.Pod", kind, { lives, nextPodNumber: 1, pods: [] })
+  expect(interrupted.map(({ fromVersion, fromTime }) => [fromVersion, fromTime])).toEqual([
+    ["", 80],
+    ["", 60],
+  ])
+})

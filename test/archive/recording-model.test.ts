@@ -1,0 +1,241 @@
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import type { Action } from "../../src/trace/event.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { asIfCrashed } from "./crashed-copy.ts"
+import { RecordingModel } from "./recording-model.ts"
+import { encodeFrame, fingerprintOf, gapAt, plain, type SampleEvent, START } from "./sample-frames.ts"
+
+const KINDS = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
+/** Versions of the last kind are not integers. */
+const OPAQUE = KINDS[2]
+
+type Command =
+  | {
+      readonly type: "frame"
+      readonly kind: number
+      readonly events: ReadonlyArray<AnyEvent>
+      readonly hasGap: boolean
+    }
+  | { readonly type: "repeat" | "late"; readonly kind: number }
+  | { readonly type: "gap"; readonly kind: number }
+  | { readonly type: "commit" | "reopen" | "crash" | "compare" }
+
+interface AnyEvent {
+  readonly object: number
+  readonly action: Action
+  readonly delay: number
+  readonly size: number
+}
+
+const anyEvent: fc.Arbitrary<AnyEvent> = fc.record({
+  object: fc.nat(12),
+  action: fc.constantFrom("applied", "applied", "applied", "deleted", "vanished"),
+  delay: fc.constantFrom(0, 0, 1, 50, 1000),
+  size: fc.constantFrom(2, 40, 400, 4000),
+})
+
+const anyKind = fc.nat(KINDS.length - 1)
+const anyCommand: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      type: fc.constant("frame" as const),
+      kind: anyKind,
+      events: fc.array(anyEvent, { maxLength: 8 }),
+      hasGap: fc.boolean(),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant("commit" as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constantFrom("repeat" as const, "late" as const), kind: anyKind }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("gap" as const), kind: anyKind }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom("reopen", "crash", "compare") }) },
+)
+
+/** A recorder in small: one sender per kind, numbers for objects, and the model beside it. */
+class Recorder {
+  #directory: string
+  readonly model = new RecordingModel()
+  writer: ArchiveWriter
+  #time = START
+  #version = 100
+  #seed: number
+  readonly #sent = new Map<number, { incarnation: number; number: number; bytes: Buffer }>()
+  readonly #numbers = new Map<string, Map<number, number>>()
+  readonly #next = new Map<string, number>()
+
+  constructor(directory: string, seed: number) {
+    this.#directory = directory
+    this.#seed = seed
+    this.writer = this.#open()
+  }
+
+  run(command: Command): void {
+    switch (command.type) {
+      case "frame":
+        return this.#send(command.kind, command.events, command.hasGap)
+      case "repeat": {
+        const sent = this.#sent.get(command.kind)
+        if (sent === undefined || sent.number === 0) return
+        const { incarnation, number, bytes } = sent
+        expect(this.writer.append(`watcher/${command.kind}`, incarnation, number, bytes)).toBe("duplicate")
+        return
+      }
+      case "late": {
+        const sent = this.#sent.get(command.kind)
+        if (sent === undefined) return
+        const sender = `watcher/${command.kind}`
+        const incarnation = this.writer.nextIncarnation(sender)
+        expect(incarnation).toBeGreaterThan(sent.incarnation)
+        expect(this.writer.append(sender, sent.incarnation, sent.number + 1, sent.bytes)).toBe("fenced")
+        this.#sent.set(command.kind, { incarnation, number: 0, bytes: sent.bytes })
+        return
+      }
+      case "gap": {
+        const gvk = KINDS[command.kind] as string
+        const gap = gapAt(this.#time)
+        this.writer.recordGap(gvk, gap)
+        this.model.append({ gvk, gaps: [gap] })
+        return
+      }
+      case "commit": {
+        const { cut } = this.writer.commit()
+        expect(cut).toBe(this.model.sequence)
+        expect(this.writer.pendingBytes).toBe(0)
+        return
+      }
+      case "reopen":
+        this.writer.close()
+        this.writer = this.#open()
+        return
+      case "crash": {
+        this.writer.commit()
+        const crashed = this.writer
+        this.#directory = asIfCrashed(this.#directory)
+        crashed.close()
+        this.writer = this.#open()
+        return
+      }
+      case "compare":
+        return this.compare()
+    }
+  }
+
+  /** Every way to read the archive against the model. */
+  compare(): void {
+    this.writer.commit()
+    const reader = ArchiveReader.open(this.#directory, { cachedBytes: 2000 })
+    try {
+      const span = this.#time - START + 2
+      const random = () => {
+        this.#seed = (Math.imul(this.#seed, 1664525) + 1013904223) >>> 0
+        return this.#seed / 2 ** 32
+      }
+      expect(reader.cut()).toBe(this.model.sequence)
+      for (const cut of [this.model.sequence, Math.floor(random() * (this.model.sequence + 1))]) {
+        const [from, until] = [random(), random()].sort().map((part) => START + Math.floor(part * span)) as [
+          number,
+          number,
+        ]
+        const kinds = KINDS.filter(() => random() < 0.7)
+        const all = { cut, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS }
+        const window = { cut, fromTime: from, untilTime: until, kinds }
+        expect(Array.from(reader.events(all), plain)).toEqual(this.model.events(all))
+        expect(Array.from(reader.events(window), plain)).toEqual(this.model.events(window))
+        // Kinds come in the order in which the recording met them.
+        const known = reader.kinds().map(({ gvk }) => gvk)
+        const moment = { cut, time: from, kinds: known.filter((gvk) => kinds.includes(gvk)) }
+        expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(this.model.snapshot(moment))
+      }
+      for (const event of reader.events()) {
+        if (event.type === "gap" || event.action === "applied") continue
+        const { sequence } = event
+        const before = reader.lastStateBefore(event)
+        expect(before && plain(before)).toEqual(this.model.lastStateBefore(sequence))
+      }
+      for (const gvk of KINDS) {
+        const live = [...this.writer.liveObjects(gvk)].flat()
+        const expected = this.model.alive(gvk, this.model.sequence).toSorted((a, b) => a.number - b.number)
+        expect(
+          live.map(({ number, uid, namespace, name, version, fingerprintLow, fingerprintHigh }) => ({
+            number,
+            uid,
+            namespace,
+            name,
+            version: version.toString(),
+            fingerprint: [fingerprintLow, fingerprintHigh],
+          })),
+        ).toEqual(
+          expected.map(({ number, uid, namespace, name, resourceVersion, object }) => ({
+            number,
+            uid,
+            namespace,
+            name,
+            version: resourceVersion,
+            fingerprint: fingerprintOf(object),
+          })),
+        )
+        expect(this.writer.kindState(gvk).nextObjectNumber).toBe((this.#next.get(gvk) ?? 0) + 1)
+      }
+    } finally {
+      reader.close()
+    }
+  }
+
+  #open(): ArchiveWriter {
+    return ArchiveWriter.open(this.#directory, { limits: { blockBytes: 6000, blocksPerCheckpoint: 3 } })
+  }
+
+  #send(kind: number, wanted: ReadonlyArray<AnyEvent>, hasGap: boolean): void {
+    const gvk = KINDS[kind] as string
+    const numbers = this.#numbers.get(gvk) ?? new Map<number, number>()
+    this.#numbers.set(gvk, numbers)
+    const newObjects: Array<number> = []
+    // Now and then a frame whose clock lies behind what the kind has already.
+    let time = wanted.length % 5 === 4 ? this.#time - 700 : this.#time
+    const events = wanted.map(({ object, action, delay, size }): SampleEvent => {
+      time += delay
+      this.#version++
+      let number = numbers.get(object)
+      if (number === undefined) {
+        number = (this.#next.get(gvk) ?? 0) + 1
+        this.#next.set(gvk, number)
+        numbers.set(object, number)
+        newObjects.push(number)
+      }
+      // A UID dies once: the next object of that place is another one.
+      if (action !== "applied") numbers.delete(object)
+      const version = gvk === OPAQUE ? `v${this.#version}` : this.#version
+      const text = `${gvk} ${number} at ${this.#version} `
+      return { action, number, time, version, object: action === "vanished" ? "" : text.padEnd(size, "x") }
+    })
+    this.#time = Math.max(this.#time, time)
+    const frame = { gvk, events, newObjects, gaps: hasGap ? [gapAt(this.#time)] : [] }
+    const bytes = encodeFrame(frame)
+    const last = this.#sent.get(kind) ?? { incarnation: 1, number: 0 }
+    const sent = { incarnation: last.incarnation, number: last.number + 1, bytes }
+    expect(this.writer.append(`watcher/${kind}`, sent.incarnation, sent.number, Buffer.from(bytes))).toBe("appended")
+    this.#sent.set(kind, sent)
+    this.model.append(frame)
+  }
+}
+
+test("whatever is recorded, in whatever order it is committed and reopened, is read as a plain list would have it", () => {
+  fc.assert(
+    fc.property(fc.array(anyCommand, { maxLength: 120, size: "max" }), fc.nat(), (commands, seed) => {
+      const directory = temporaryDirectory()
+      const recorder = new Recorder(directory, seed)
+      try {
+        for (const command of commands) recorder.run(command)
+        recorder.compare()
+        recorder.run({ type: "reopen" })
+        recorder.compare()
+      } finally {
+        recorder.writer.close()
+      }
+    }),
+    { numRuns: 25 },
+  )
+}, 60_000)

@@ -1,0 +1,551 @@
+/** Lives of pods and owners on disk: what a cut sees, what a successor goes on from, and recordings of format 1. */
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
+import { DATABASE_FILE, FORMAT_VERSION, type FormatChange } from "../../../src/archive/schema.ts"
+import type { ArchiveWriterOptions } from "../../../src/archive/writing.ts"
+import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import {
+  MalformedFrameError,
+  type NewObject,
+  ObservationsBuilder,
+  type PodLife,
+} from "../../../src/wire/observations.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { START } from "../sample-frames.ts"
+
+const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "rs-uid", controller: true }
+const ownerReferences = Buffer.from(JSON.stringify([owner]))
+
+interface Frame {
+  readonly lives?: ReadonlyArray<PodLife>
+  readonly objects?: ReadonlyArray<NewObject>
+  readonly events?: number
+  readonly gvk?: string
+  readonly epoch?: number
+  readonly completeThrough?: string
+  readonly tracksPods?: boolean
+}
+
+const encode = ({ gvk = podLivesKind, tracksPods = true, ...frame }: Frame): Buffer => {
+  const slab = Buffer.alloc(64 * 1024)
+  const builder = new ObservationsBuilder(gvk, { tracksPods })
+  builder.begin(slab, frame.epoch ?? 0)
+  const object = Buffer.from("{}")
+  const isTaken = [
+    ...(frame.objects ?? []).map((each) => builder.addObject(each)),
+    ...Array.from({ length: frame.events ?? 0 }, (_, index) =>
+      builder.append(1, 1, START + index, index + 1, 0, 0, object, 0, 2),
+    ),
+    ...(frame.lives ?? []).map((life) => builder.addPodLife(life)),
+    builder.completeThrough(frame.completeThrough ?? ""),
+  ]
+  if (isTaken.includes(false)) throw new Error("the sample does not fit into its frame")
+  return slab.subarray(0, builder.finish())
+}
+
+const life = (pod: number, start: number, end?: number, more: Partial<PodLife> = {}): PodLife => ({
+  pod,
+  time: START + start,
+  start,
+  end,
+  gone: false,
+  ...more,
+})
+const named = (pod: number, uid = `uid-${pod}`) => ({
+  identity: { uid, namespace: "shop", name: `pod-${pod}`, specHash: 2n ** 64n - BigInt(pod) },
+})
+
+/** A writer for tests of one sender. */
+const opened = (directory: string, options: ArchiveWriterOptions = {}) => {
+  const writer = ArchiveWriter.open(directory, options)
+  const sender = "watcher"
+  const incarnation = writer.nextIncarnation(sender)
+  let number = 0
+  return {
+    writer,
+    commit: (...frames: ReadonlyArray<Frame>) => {
+      for (const frame of frames) writer.append(sender, incarnation, ++number, encode(frame))
+      return writer.commit()
+    },
+    [Symbol.dispose]: () => writer.close(),
+  }
+}
+
+const livesIn = (directory: string, cut = Number.MAX_SAFE_INTEGER) => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    return [...reader.podLives({ cut })]
+  } finally {
+    reader.close()
+  }
+}
+
+describe("lives of pods", () => {
+  test("are read as their last record before the cut says, in the order in which pods were first seen", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit({
+      lives: [life(1, 100, undefined, { ...named(1), ownerReferences }), life(2, 90, undefined, named(2))],
+    })
+    archive.commit({ lives: [life(2, 90, 95), life(1, 100, 110, { gone: true })] })
+    const [first, second] = livesIn(directory)
+    expect(first).toEqual({
+      uid: "uid-1",
+      namespace: "shop",
+      name: "pod-1",
+      ownerReferences: [owner],
+      specHash: 2n ** 64n - 1n,
+      start: 100,
+      end: 110,
+      firstSequence: 1,
+    })
+    expect(second).toMatchObject({ uid: "uid-2", ownerReferences: [], start: 90, end: 95, firstSequence: 2 })
+    expect(livesIn(directory, 3).map(({ end }) => end)).toEqual([undefined, 95])
+    expect(livesIn(directory, 2).map(({ end }) => end)).toEqual([undefined, undefined])
+    expect(livesIn(directory, 1).map(({ uid }) => uid)).toEqual(["uid-1"])
+    expect(livesIn(directory, 0)).toEqual([])
+  })
+
+  test("count in the cut, as gaps do, and not as events", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const object = { number: 1, uid: "o", namespace: "", name: "o" }
+    const lives = [life(1, 100, undefined, named(1)), life(1, 100, 101)]
+    expect(archive.commit({ gvk: podKind, objects: [object], events: 2, lives })).toMatchObject({ events: 2, cut: 4 })
+    expect(archive.commit({ lives: [life(1, 100)] })).toMatchObject({ events: 0, cut: 5 })
+    archive.writer.close()
+    const reader = ArchiveReader.open(directory)
+    expect([reader.cut(), reader.summary().events, [...reader.events()].length]).toEqual([5, 2, 2])
+    reader.close()
+    // Also where nothing but a life was recorded last.
+    using successor = opened(directory)
+    expect(successor.writer.cut()).toBe(5)
+  })
+
+  test("adoption shows from its record on, and not in a cut before", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit({ lives: [life(1, 100, undefined, named(1))] })
+    archive.commit(
+      { lives: [life(1, 100, undefined, { ...named(1), ownerReferences })] },
+      { lives: [life(1, 100, 120)] },
+    )
+    expect(livesIn(directory, 1)[0]?.ownerReferences).toEqual([])
+    expect(livesIn(directory, 2)[0]?.ownerReferences).toEqual([owner])
+    expect(livesIn(directory)[0]).toMatchObject({ ownerReferences: [owner], end: 120 })
+  })
+
+  test("a UID that a restored cluster brought back to life is read once", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit(
+      { lives: [life(1, 100, 110, { ...named(1, "u"), gone: true })] },
+      { lives: [life(2, 100, undefined, named(2, "u"))] },
+    )
+    expect(livesIn(directory)).toMatchObject([{ uid: "u", end: undefined }])
+    expect(livesIn(directory, 1)).toMatchObject([{ uid: "u", end: 110 }])
+  })
+
+  test("more than one page of them are all read", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const lives = Array.from({ length: 300 }, (_, index) => life(index + 1, index, undefined, named(index + 1)))
+    archive.commit({ lives })
+    expect(livesIn(directory).map(({ start }) => start)).toEqual(lives.map(({ start }) => start))
+  })
+
+  test("of a pod that was never named are refused with the frame, and nothing of it is taken", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    expect(() => archive.commit({ lives: [life(1, 5, undefined, named(1)), life(2, 5)] })).toThrow(MalformedFrameError)
+    archive.writer.commit()
+    expect(livesIn(directory)).toEqual([])
+  })
+
+  test("those that exist are handed to the next watcher, with the next number", () => {
+    const directory = temporaryDirectory()
+    {
+      using archive = opened(directory)
+      archive.commit({
+        lives: [
+          life(1, 100, undefined, { ...named(1), ownerReferences }),
+          life(2, 90, undefined, named(2)),
+          life(3, 80, undefined, named(3)),
+          life(2, 90, 95),
+          life(3, 80, 85, { gone: true }),
+        ],
+      })
+    }
+    using successor = opened(directory)
+    expect([...successor.writer.livingPods()].flat()).toEqual([
+      { number: 1, uid: "uid-1", namespace: "shop", start: 100, end: undefined, owned: true },
+      { number: 2, uid: "uid-2", namespace: "shop", start: 90, end: 95, owned: false },
+    ])
+    expect(successor.writer.nextPodNumber).toBe(4)
+    successor.writer.append("watcher", 2, 1, encode({ lives: [life(2, 90)] }))
+    expect(() => successor.writer.livingPods()).toThrow(/commit/)
+  })
+
+  test("are those of a plain model, whatever is recorded and wherever it is cut", () => {
+    const anyLives = fc.array(
+      fc.record({
+        pod: fc.integer({ min: 1, max: 4 }),
+        start: fc.nat(100),
+        lasts: fc.option(fc.nat(9), { nil: undefined }),
+        commits: fc.boolean(),
+      }),
+      { maxLength: 25 },
+    )
+    fc.assert(
+      fc.property(anyLives, fc.nat(30), (steps, cut) => {
+        const directory = temporaryDirectory()
+        using archive = opened(directory)
+        const model = new Map<number, { uid: string; start: number; end: number | undefined; firstSequence: number }>()
+        const met = new Map<number, number>()
+        steps.forEach(({ pod, start, lasts, commits }, index) => {
+          const number = met.get(pod) ?? met.size + 1
+          const isNew = !met.has(pod)
+          met.set(pod, number)
+          const end = lasts === undefined ? undefined : start + lasts
+          archive.writer.append(
+            "watcher",
+            1,
+            index + 1,
+            encode({ lives: [life(number, start, end, isNew ? named(number) : {})] }),
+          )
+          if (commits) archive.writer.commit()
+          if (index + 1 > cut) return
+          const firstSequence = model.get(number)?.firstSequence ?? index + 1
+          model.set(number, { uid: `uid-${number}`, start, end, firstSequence })
+        })
+        archive.writer.commit()
+        const found = livesIn(directory, cut).map(({ uid, start, end, firstSequence }) => ({
+          uid,
+          start,
+          end,
+          firstSequence,
+        }))
+        expect(found).toEqual([...model.values()])
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe("how far lifecycles are complete", () => {
+  const stateOf = ({ writer }: { readonly writer: ArchiveWriter }) => {
+    const { completeThrough, epoch } = writer.kindState(podLivesKind)
+    return `${epoch}:${completeThrough}`
+  }
+
+  test("moves with the pods whose watcher follows them, and not with others", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, tracksPods: false, completeThrough: "10" })
+    expect(stateOf(archive)).toBe("0:")
+    archive.commit(
+      { gvk: podKind, completeThrough: "20" },
+      { gvk: "v1.ConfigMap", tracksPods: false, completeThrough: "30" },
+    )
+    expect(stateOf(archive)).toBe("0:20")
+    archive.commit({ gvk: podKind, tracksPods: false, completeThrough: "40" })
+    expect(stateOf(archive)).toBe("0:20")
+    expect(archive.writer.kindState(podKind).completeThrough).toBe("40")
+  })
+
+  test("stays where it was while a watcher that was behind still lists", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, tracksPods: false, completeThrough: "40" })
+    archive.commit({ gvk: podKind, lives: [life(1, 5, undefined, named(1))] })
+    expect(stateOf(archive)).toBe("0:20")
+    archive.commit({ gvk: podKind, completeThrough: "50" })
+    expect(stateOf(archive)).toBe("0:50")
+  })
+
+  test("is given up with the history of the pods", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, epoch: 1 })
+    expect(stateOf(archive)).toBe("1:")
+  })
+
+  test("is moved by a watcher that does nothing else", () => {
+    using archive = opened(temporaryDirectory())
+    archive.commit({ completeThrough: "20", lives: [life(1, 5, undefined, named(1))] })
+    expect(stateOf(archive)).toBe("0:20")
+    expect(archive.writer.kindState(podLivesKind).lastEventTime).toBe(START + 5)
+  })
+})
+
+describe("owners", () => {
+  const object = (number: number, more: object = {}): NewObject => ({
+    number,
+    uid: `o-${number}`,
+    namespace: "shop",
+    name: `o${number}`,
+    ...more,
+  })
+  const answer = (uid: string, source: "learnt" | "gone", references = ""): AnsweredOwner => ({
+    uid,
+    gvk: "apps/v1.ReplicaSet",
+    namespace: "shop",
+    name: "rs",
+    ownerReferences: references,
+    state: source,
+  })
+
+  test("of recorded objects and pods are known, and told to whoever asks further", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const { namedOwners } = archive.commit(
+      { gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences }), object(2)] },
+      { lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] },
+    )
+    expect(namedOwners).toEqual([{ uid: "rs-uid", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs" }])
+    expect(archive.writer.hasOpenOwners).toBe(true)
+    expect(ownersIn(directory, "o-1")).toEqual({
+      gvk: "apps/v1.ReplicaSet",
+      namespace: "shop",
+      name: "o1",
+      ownerReferences: [owner],
+      source: "recorded",
+    })
+    expect(ownersIn(directory, "uid-1", "v1.Pod")).toMatchObject({ name: "pod-1", ownerReferences: [owner] })
+    // Known to have none is not the same as unknown.
+    expect(ownersIn(directory, "o-2")).toMatchObject({ source: "recorded", ownerReferences: [] })
+    expect([ownersIn(directory, "o-3"), ownersIn(directory, "rs-uid")]).toEqual([undefined, undefined])
+    expect(archive.writer.commit().namedOwners).toEqual([])
+    // Whoever names it again asks again: it may have been adopted meanwhile.
+    const again = archive.commit({ gvk: "v1.Pod", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(again.namedOwners).toHaveLength(1)
+  })
+
+  test("of kinds that are recorded whole are nobody's question", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory, { recordedKinds: ["apps/v1.ReplicaSet"] })
+    const { namedOwners } = archive.commit({ gvk: podKind, objects: [object(1, { ownerReferences })] })
+    expect([namedOwners, archive.writer.hasOpenOwners]).toEqual([[], false])
+    expect(ownersIn(directory, "o-1", podKind)).toMatchObject({ ownerReferences: [owner] })
+  })
+
+  test("change when an object is adopted or released later", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    archive.commit(
+      { gvk: "v1.Pod", objects: [object(1)] },
+      { gvk: "v1.Pod", objects: [object(1, { ownerReferences })] },
+    )
+    expect(ownersIn(directory, "o-1", podKind)?.ownerReferences).toEqual([owner])
+    archive.commit({ gvk: "v1.Pod", objects: [object(1)] })
+    expect(ownersIn(directory, "o-1", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
+  })
+
+  test("that were learnt never replace recorded ones, and what is gone replaces nothing", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    let number = 0
+    const answered = (...answers: ReadonlyArray<AnsweredOwner>) =>
+      archive.writer.appendOwners("resolver", incarnation, ++number, answers, 100)
+    const references = JSON.stringify([{ ...owner, uid: "deployment" }])
+    archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(answered(answer("o-1", "learnt", references), answer("l", "learnt", references), answer("g", "gone"))).toBe(
+      "appended",
+    )
+    const { acknowledgements, namedOwners } = archive.writer.commit()
+    expect(acknowledgements).toEqual([{ sender: "resolver", incarnation, number: 1 }])
+    // What stands above an answered owner is open with the same commit, and whoever asked knows of it.
+    expect(namedOwners).toEqual([])
+    expect(openIn(directory)).toEqual(["deployment", "rs-uid"])
+    expect(ownersIn(directory, "o-1")).toMatchObject({ source: "recorded", ownerReferences: [owner] })
+    expect(ownersIn(directory, "l")).toMatchObject({ source: "learnt", ownerReferences: [{ uid: "deployment" }] })
+    expect(ownersIn(directory, "g")).toMatchObject({ source: "gone", ownerReferences: [] })
+    answered(answer("l", "gone"), answer("g", "learnt", references))
+    archive.writer.commit()
+    expect([ownersIn(directory, "l")?.source, ownersIn(directory, "g")?.source]).toEqual(["learnt", "learnt"])
+  })
+
+  test("are told apart by kind: a reference under one that the server does not have says nothing about the object", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    const old = { ...answer("u", "gone"), gvk: "apps/v1beta1.ReplicaSet" }
+    archive.writer.appendOwners(
+      "resolver",
+      incarnation,
+      1,
+      [old, answer("u", "learnt", `[${JSON.stringify(owner)}]`)],
+      100,
+    )
+    archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
+    expect(ownersIn(directory, "u", "apps/v1beta1.ReplicaSet")).toMatchObject({ source: "gone" })
+    expect(ownersIn(directory, "u")).toMatchObject({ source: "learnt", ownerReferences: [owner] })
+    // What is recorded is the same object in every version of its kind.
+    expect(ownersIn(directory, "o-1", "apps/v1beta1.ReplicaSet")).toMatchObject({ gvk: "apps/v1.ReplicaSet" })
+    expect(ownersIn(directory, "o-1", "v1.ReplicaSet")).toBeUndefined()
+  })
+
+  test("with names that no object can have are nobody's question, and large texts are not kept in memory", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const named = (uid: string, name: string) => Buffer.from(JSON.stringify([{ ...owner, uid, name }]))
+    const { namedOwners } = archive.commit(
+      { gvk: podKind, objects: [object(1, { ownerReferences: named("long", "x".repeat(20_000)) })] },
+      { gvk: podKind, objects: [object(2, { ownerReferences: named("short", "rs") })] },
+    )
+    expect(namedOwners.map(({ uid }) => uid)).toEqual(["short"])
+    expect(ownersIn(directory, "o-1", podKind)?.ownerReferences).toHaveLength(1)
+  })
+
+  test("that are recorded after all are asked for no more", () => {
+    const directory = temporaryDirectory()
+    using archive = opened(directory)
+    const incarnation = archive.writer.nextIncarnation("resolver")
+    archive.commit({ gvk: podKind, objects: [object(1, { ownerReferences })] })
+    expect(openIn(directory)).toEqual(["rs-uid"])
+    const recorded = { uid: "rs-uid", gvk: "apps/v1.ReplicaSet", namespace: "shop", name: "rs", ownerReferences: "" }
+    archive.writer.appendOwners("resolver", incarnation, 1, [{ ...recorded, state: "recorded" }], 100)
+    archive.commit({ gvk: podKind, objects: [object(2, { ownerReferences })] })
+    expect(openIn(directory)).toEqual([])
+    expect(ownersIn(directory, "rs-uid")).toBeUndefined()
+  })
+
+  test("answered twice are stored once, and a dead resolver's answers are fenced", () => {
+    using archive = opened(temporaryDirectory())
+    const first = archive.writer.nextIncarnation("resolver")
+    const answered = (incarnation: number, number: number) =>
+      archive.writer.appendOwners("resolver", incarnation, number, [answer("l", "learnt")], 100)
+    expect([answered(first, 1), answered(first, 1)]).toEqual(["appended", "duplicate"])
+    archive.writer.nextIncarnation("resolver")
+    expect(answered(first, 2)).toBe("fenced")
+  })
+})
+
+const ownersIn = (directory: string, uid: string, gvk = "apps/v1.ReplicaSet") => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    const dot = gvk.lastIndexOf(".")
+    return reader.ownersOf({ apiVersion: gvk.slice(0, dot), kind: gvk.slice(dot + 1), uid })
+  } finally {
+    reader.close()
+  }
+}
+
+/** UIDs of the owners that wait for an answer. */
+const openIn = (directory: string) => {
+  const database = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
+  const open = database.prepare("SELECT uid FROM owner WHERE state = 'open' ORDER BY uid").all()
+  database.close()
+  return open.map(({ uid }) => uid)
+}
+
+describe("a recording of an earlier format", () => {
+  /** As programs before this one wrote it. */
+  const ofFormat = (format: 1 | 3): string => {
+    const directory = temporaryDirectory()
+    {
+      using archive = opened(directory)
+      archive.commit({
+        gvk: podKind,
+        tracksPods: false,
+        objects: ["o", "p"].map((uid, index) => ({ number: index + 1, uid, namespace: "", name: uid })),
+        events: 2,
+        completeThrough: "7",
+      })
+    }
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.exec("DROP TABLE owner; DROP TABLE owner_set; ALTER TABLE object DROP COLUMN owners")
+    if (format === 1) {
+      database.exec("DROP TABLE pod; DROP TABLE pod_life")
+      database.exec("ALTER TABLE kind DROP COLUMN list_reason; ALTER TABLE kind DROP COLUMN selection")
+    } else {
+      database.exec(`CREATE TABLE owner_edge (uid TEXT PRIMARY KEY, gvk TEXT NOT NULL, namespace TEXT NOT NULL,
+        name TEXT NOT NULL, owner_references TEXT NOT NULL, source TEXT NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID`)
+      const insert = database.prepare("INSERT INTO owner_edge VALUES (?, ?, 'shop', ?, ?, ?, 0)")
+      const deployment = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "deployment" }
+      insert.run("o", podKind, "o", ownerReferences.toString(), "recorded")
+      insert.run("p", podKind, "p", "", "recorded")
+      insert.run(owner.uid, "apps/v1.ReplicaSet", owner.name, JSON.stringify([deployment]), "learnt")
+      // A recorded owner is nobody's question, and what is no reference, or no JSON for SQLite, harms nothing.
+      insert.run("q", podKind, "q", JSON.stringify([{ ...owner, uid: "o" }]), "recorded")
+      insert.run("odd", podKind, "odd", '["abc",5,null,{}]', "recorded")
+      insert.run("deep", podKind, "deep", `${"[".repeat(1500)}${"]".repeat(1500)}`, "recorded")
+    }
+    database.exec(`PRAGMA user_version = ${format}`)
+    database.close()
+    return directory
+  }
+
+  test("is not read before somebody has recorded on in it, and says so", () => {
+    const directory = ofFormat(1)
+    expect(() => ArchiveReader.open(directory)).toThrow(`format 1, this version reads format ${FORMAT_VERSION}`)
+  })
+
+  test("without lives and owners is gone on with when it is opened for writing", () => {
+    const directory = ofFormat(1)
+    {
+      using archive = opened(directory)
+      expect(archive.writer.kindState(podKind).completeThrough).toBe("7")
+      archive.commit({ lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] })
+    }
+    expect(livesIn(directory)).toMatchObject([{ uid: "uid-1", firstSequence: 3 }])
+    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [] })
+  })
+
+  test("keeps what it knew of owners, and whom it had yet to ask about", () => {
+    const directory = ofFormat(3)
+    {
+      using archive = opened(directory)
+      expect(archive.writer.hasOpenOwners).toBe(true)
+    }
+    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [owner], source: "recorded" })
+    expect(ownersIn(directory, "p", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
+    expect(ownersIn(directory, owner.uid)).toMatchObject({ ownerReferences: [{ uid: "deployment" }], source: "learnt" })
+    expect(openIn(directory)).toEqual(["deployment"])
+  })
+
+  test.each([1, 3] as const)(
+    "of format %i says how far it is, from nothing to all, and says nothing once it is today's",
+    (format) => {
+      const directory = ofFormat(format)
+      const told: FormatChange[] = []
+      const open = (): void => ArchiveWriter.open(directory, { extending: (change) => told.push(change) }).close()
+      open()
+      const shares = told.map(({ share }) => share)
+      expect([shares[0], shares.at(-1)]).toEqual([0, 1])
+      expect(shares).toEqual(shares.toSorted((one, other) => one - other))
+      expect(new Set(shares).size).toBe(shares.length)
+      for (const { from, to } of told) expect([from, to]).toEqual([format, FORMAT_VERSION])
+      const before = told.length
+      open()
+      expect(told).toHaveLength(before)
+    },
+  )
+
+  test("becomes one of today's the same way however many objects it has", () => {
+    const directory = ofFormat(3)
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    // More than one range, with holes; every third object belongs to one of 50 owners, which nobody knows.
+    database.exec(`
+      WITH RECURSIVE counted (n) AS (SELECT 10 UNION ALL SELECT n + 7 FROM counted WHERE n < 150000)
+        INSERT INTO object SELECT 1, n, printf('%08x', n * 2654435761 % 4294967296), 'shop', 'pod-' || n, n FROM counted;
+      INSERT INTO owner_edge SELECT uid, '${podKind}', namespace, name, iif(number % 3 = 0,
+        json_array(json_object('apiVersion', 'apps/v1', 'kind', 'ReplicaSet', 'name', 'set-' || (number % 50), 'uid', 'owner-' || (number % 50))), ''),
+        'recorded', 0 FROM object WHERE number >= 10`)
+    database.close()
+    opened(directory)[Symbol.dispose]()
+    const extended = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
+    const wrong = extended
+      .prepare(`
+        SELECT count(*) AS count FROM object LEFT JOIN owner_set ON owner_set.id = owners
+        WHERE number >= 10 AND iif(number % 3 = 0, 'owner-' || (number % 50), '') <> coalesce(owner_references ->> '$[0].uid', '')`)
+      .get()
+    const sets = extended.prepare("SELECT count(*) AS count FROM owner_set WHERE owner_references LIKE '%set-%'").get()
+    extended.close()
+    expect({ wrong, sets }).toEqual({ wrong: { count: 0 }, sets: { count: 50 } })
+    expect(openIn(directory).filter((uid) => String(uid).startsWith("owner-"))).toHaveLength(50)
+  })
+})

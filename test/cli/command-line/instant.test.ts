@@ -1,0 +1,141 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { formatInstant, parseDuration, parseInstant } from "../../../src/cli/command-line/instant.ts"
+
+const second = 1_000_000
+const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000
+const before = now - 3600 * second
+
+const instant = (text: string): number => {
+  const reading = parseInstant(text, { now, before })
+  if (reading._tag === "Refused") throw new Error(`${text}: ${reading.reason}`)
+  return reading.value
+}
+const refusal = (text: string): string => {
+  const reading = parseInstant(text, { now, before })
+  return reading._tag === "Refused" ? reading.reason : `accepted: ${reading.value}`
+}
+
+const units = { us: 1, ms: 1000, s: second, m: 60 * second, h: 3600 * second, d: 86_400 * second, w: 604_800 * second }
+
+describe("durations", () => {
+  test("are the sum of their parts", () => {
+    const part = fc.tuple(fc.nat(10_000), fc.constantFrom(...(Object.keys(units) as (keyof typeof units)[])))
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
+        const text = parts.map(([amount, unit]) => `${amount}${unit}`).join("")
+        const total = parts.reduce((sum, [amount, unit]) => sum + amount * units[unit], 0)
+        expect(parseDuration(text)).toBe(total <= 9_007_199_254 * second ? total : undefined)
+      }),
+    )
+  })
+
+  test.each([
+    ["1.5h", 5400 * second],
+    ["0.0005s", 500],
+    ["0s", 0],
+    ["90m", 5400 * second],
+  ])("%s", (text, expected) => {
+    expect(parseDuration(text)).toBe(expected)
+  })
+
+  test.each(["", "10", "m", "-10m", "10 m", "1e3s", "10y", "10M", ".5h", "1h 2m", "99999999999999s", "١m"])(
+    "%j is none",
+    (text) => {
+      expect(parseDuration(text)).toBeUndefined()
+    },
+  )
+
+  test("any text is either none or an integer that is not negative", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const duration = parseDuration(text)
+        if (duration !== undefined) expect(Number.isSafeInteger(duration) && duration >= 0).toBe(true)
+      }),
+    )
+  })
+})
+
+describe("moments", () => {
+  test("every moment that can be written is read back to the µs", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER - second }), (microseconds) => {
+        expect(instant(formatInstant(microseconds))).toBe(microseconds)
+      }),
+    )
+  })
+
+  test("agree with Date for every date and zone", () => {
+    const date = fc.date({ min: new Date(0), max: new Date("2250-01-01"), noInvalidDate: true })
+    fc.assert(
+      fc.property(date, fc.integer({ min: -14 * 60, max: 14 * 60 }), (moment, offset) => {
+        fc.pre(moment.getTime() >= offset * 60_000)
+        const local = new Date(moment.getTime() + offset * 60_000)
+        fc.pre(local.getTime() >= 0)
+        const two = (number: number): string => String(Math.floor(number)).padStart(2, "0")
+        const zone = `${offset < 0 ? "-" : "+"}${two(Math.abs(offset) / 60)}:${two(Math.abs(offset) % 60)}`
+        expect(instant(local.toISOString().replace("Z", zone))).toBe(moment.getTime() * 1000)
+      }),
+    )
+  })
+
+  test.each([
+    ["now", now],
+    ["-10m", before - 600 * second],
+    ["10m", before - 600 * second],
+    ["-1h30m", before - 5400 * second],
+    ["0s", before],
+    ["1795255200", 1_795_255_200 * second],
+    ["1795255200.25", 1_795_255_200 * second + 250_000],
+    ["0", 0],
+    ["2026-11-21T10:00:00Z", now],
+    ["2026-11-21t10:00:00z", now],
+    ["2026-11-21 11:00:00+01:00", now],
+    ["2026-11-21T10:00:00.0000019Z", now + 1],
+    ["2016-12-31T23:59:60Z", Date.UTC(2017, 0, 1) * 1000],
+    ["2024-02-29T00:00:00-00:00", Date.UTC(2024, 1, 29) * 1000],
+  ])("%s", (text, expected) => {
+    expect(instant(text)).toBe(expected)
+  })
+
+  test.each([
+    ["-10", "a duration needs a unit, such as -10m or -2h"],
+    ["+10m", "the future has not been recorded; durations count back, so omit the +"],
+    ["1795255200000", "it is too large for seconds since 1970; is it in milliseconds?"],
+    ["2026-11-21", "it needs a time of day, such as T10:00:00Z"],
+    ["2026-11-21T10:00:00", "it needs a time zone: append Z or an offset such as +01:00"],
+    ["2026-02-30T10:00:00Z", "there is no such date or time of day"],
+    ["2026-13-01T10:00:00Z", "there is no such date or time of day"],
+    ["2026-11-21T24:00:00Z", "there is no such date or time of day"],
+    ["2026-11-21T10:60:00Z", "there is no such date or time of day"],
+    ["0026-11-21T10:00:00Z", "there is no such date or time of day"],
+    ["2026-11-21T10:00:00+24:00", "its time zone offset is out of range"],
+    ["1969-12-31T23:59:59Z", "it is before 1970"],
+    ["1970-01-01T00:00:00+00:01", "it is before 1970"],
+    ["5000w", "it is before 1970"],
+    ["2300-01-01T00:00:00Z", "it is after 2254"],
+    [
+      "yesterday",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+    ],
+    [
+      "",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+    ],
+  ])("%j is refused: %s", (text, reason) => {
+    expect(refusal(text)).toBe(reason)
+  })
+
+  test("any text is either refused with a reason or an integer of µs", () => {
+    const digits = fc.stringMatching(/^[-+0-9TZ:. ]{0,30}$/)
+    const almost = fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{0,8})?(Z|[+-]\d\d:\d\d)$/)
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), digits, almost), (text) => {
+        const reading = parseInstant(text, { now, before })
+        if (reading._tag === "Refused") expect(reading.reason.length).toBeGreaterThan(10)
+        else expect(Number.isSafeInteger(reading.value) && reading.value >= 0).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

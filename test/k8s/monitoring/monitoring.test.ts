@@ -1,0 +1,134 @@
+/** Alerts and dashboard speak of metrics and labels that a recorder has. */
+import { readFile } from "node:fs/promises"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { alerts, dashboard, dashboardExpressions } from "../../../src/k8s/index.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { type ParsedSample, parsePrometheusText } from "../../recorder/recorder/prometheus-text.ts"
+import { Workplace } from "../../recorder/recorder/recorder-command.ts"
+import { printed } from "../printed.ts"
+
+let sandbox: Sandbox
+let samples: ReadonlyArray<ParsedSample>
+beforeAll(async () => {
+  sandbox = await Sandbox.start()
+  await using workplace = new Workplace()
+  const recorder = workplace.record({
+    cluster: { server: sandbox.url },
+    kinds: { "apps/v1.Deployment": "{trackLifecycle: true}" },
+  })
+  await recorder.ready()
+  sandbox.put("v1.Pod", {
+    metadata: {
+      name: "owned",
+      namespace: "default",
+      ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "none", uid: "1" }],
+    },
+  })
+  // An actor's metrics come with its first answer.
+  await recorder.until(async () => (await recorder.get("/metrics")).text.includes("kubereel_mailbox_"), "mailboxes")
+  samples = parsePrometheusText((await recorder.get("/metrics")).text)
+})
+afterAll(() => sandbox?.close())
+
+/** Labels that Prometheus adds to what it scrapes from a pod. */
+const scraped = ["namespace", "pod"]
+
+/** A metric, and the labels that are asked of it. */
+const usesOf = (expression: string): ReadonlyArray<{ readonly name: string; readonly labels: ReadonlyArray<string> }> =>
+  [...expression.matchAll(/\b((?:kubereel|process)_[a-z_]+)(?:\{([^}]*)\})?/g)].map(
+    ([, name = "", selectors = ""]) => ({
+      name,
+      labels: [...selectors.matchAll(/([a-z_]+)\s*[=!]/g)].map(([, label = ""]) => label),
+    }),
+  )
+
+/** Nothing but functions and operators may be left of an expression without its metrics. */
+const strangers = (expression: string): ReadonlyArray<string> =>
+  expression
+    .replace(/"[^"]*"/g, "")
+    .replace(/\{[^}]*\}/g, "")
+    .replace(/\[[^\]]*\]/g, "")
+    .match(/[a-z_]{2,}/g)
+    ?.filter(
+      (word) =>
+        !/^(?:kubereel_|process_)|^(?:absent|abs|increase|predict_linear|rate|resets|sum|by|and|on|state|namespace|pod)$/.test(
+          word,
+        ),
+    ) ?? []
+
+const expressions = [...alerts.map(({ expression }) => expression), ...dashboardExpressions]
+
+test.each(expressions)("%s", (expression) => {
+  const uses = usesOf(expression)
+  expect(uses.length).toBeGreaterThan(0)
+  for (const { name, labels } of uses) {
+    const sample = samples.find((each) => each.name === name)
+    expect(sample?.name).toBe(name)
+    expect([...Object.keys(sample?.labels ?? {}), ...scraped]).toEqual(expect.arrayContaining([...labels]))
+  }
+  expect(strangers(expression)).toEqual([])
+})
+
+test("texts of alerts and legends name labels that their metrics have", () => {
+  const check = (text: string, expression: string, pattern: RegExp): void => {
+    const known = usesOf(expression).flatMap(({ name }) =>
+      Object.keys(samples.find((each) => each.name === name)?.labels ?? {}),
+    )
+    for (const [, label = ""] of text.matchAll(pattern)) expect(known, `${label} in ${text}`).toContain(label)
+  }
+  for (const { summary, description, expression } of alerts)
+    check(summary + description, expression, /\$labels\.([a-z_]+)/g)
+  const { panels } = dashboard() as {
+    panels: ReadonlyArray<{ targets?: ReadonlyArray<{ expr: string; legendFormat: string }> }>
+  }
+  for (const { expr, legendFormat } of panels.flatMap(({ targets = [] }) => targets))
+    check(legendFormat, expr, /\{\{([a-z_]+)\}\}/g)
+})
+
+test("counters are asked for their increase, never for their value", () => {
+  for (const expression of expressions)
+    for (const [, name = ""] of expression.matchAll(/\b((?:kubereel|process)_[a-z_]+_total)/g))
+      expect(expression).toMatch(new RegExp(`(?:increase|rate|resets)\\(${name}`))
+})
+
+test("every state that an alert names is one that kinds can be in", () => {
+  const states = new Set(samples.filter(({ name }) => name === "kubereel_kind_state").map(({ labels }) => labels.state))
+  for (const { expression } of alerts)
+    for (const [, named = ""] of expression.matchAll(/state=~"([^"]*)"/g))
+      for (const state of named.split("|")) expect(states).toContain(state)
+})
+
+test("every alert is explained in the guide", async () => {
+  const guide = await readFile(new URL("../../../docs/guides/in-cluster.md", import.meta.url), "utf8")
+  for (const { name } of alerts) expect(guide).toContain(`\`${name}\``)
+})
+
+test("every metric stands in the reference", async () => {
+  const page = await readFile(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
+  // `…_recorded_total` goes on from the name before it, `x_{a,b}` are two, and other braces hold labels.
+  const documented = [...page.matchAll(/`((?:kubereel_|process_|…_)[^`]*)`/g)].flatMap(([, token = ""]) => {
+    const [, head = "", choices = "", tail = ""] = /^(.*_)\{(.*)\}(.*)$/.exec(token) ?? []
+    return choices === "" ? [token.replace(/\{.*/, "")] : choices.split(",").map((each) => head + each + tail)
+  })
+  const isDocumented = (name: string): boolean =>
+    documented.some((each) => each === name || (each.startsWith("…") && name.endsWith(each.slice(1))))
+  expect([...new Set(samples.map(({ name }) => name))].filter((name) => !isDocumented(name))).toEqual([])
+})
+
+test("--monitoring prints the objects of the operator and lets Prometheus in", async () => {
+  const { objects, one } = await printed(
+    "--offline",
+    "--auth",
+    "none",
+    "--monitoring",
+    "--monitoring-namespace",
+    "metrics",
+  )
+  expect(one("PrometheusRule").spec.groups[0].rules).toHaveLength(alerts.length)
+  const port = one("ServiceMonitor").spec.endpoints[0].port
+  expect(one("Service").spec.ports.map(({ name }: { name: string }) => name)).toContain(port)
+  expect(one("ServiceMonitor").spec.selector.matchLabels).toEqual(one("Service").spec.selector)
+  expect(JSON.stringify(one("NetworkPolicy").spec.ingress)).toContain(`"kubernetes.io/metadata.name":"metrics"`)
+  const maps = objects.filter(({ kind }) => kind === "ConfigMap")
+  expect(JSON.parse(maps[1]?.data["kubereel.json"])).toEqual(dashboard())
+})

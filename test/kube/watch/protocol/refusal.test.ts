@@ -1,0 +1,59 @@
+/** What a Status means for a list or watch, and what to add to RBAC when it is a missing permission. */
+import { describe, expect, test } from "vitest"
+import { type ApiStatus, readStatus } from "../../../../src/kube/status.ts"
+import { permissionHint } from "../../../../src/kube/watch/protocol/permission-hint.ts"
+import { classify } from "../../../../src/kube/watch/protocol/refusal.ts"
+
+/** As API servers write them; the texts are those of Kubernetes 1.34 unless another is named. */
+const statuses: ReadonlyArray<readonly [expected: ReturnType<typeof classify>, status: object]> = [
+  ["expired", { code: 410, reason: "Expired", message: "too old resource version: 5 (1000)" }],
+  ["expired", { code: 410, reason: "Gone" }],
+  ["expired", { reason: "Expired", message: "The provided continue parameter is too old" }],
+  ["expired", { code: 400, reason: "BadRequest", message: "invalid continue token: continue key is not valid" }],
+  ["too-large", { code: 504, reason: "Timeout", message: "Too large resource version: 999, current: 5" }],
+  ["too-large", { code: 504, details: { causes: [{ reason: "ResourceVersionTooLarge", message: "" }] } }],
+  [
+    "no-streaming-list",
+    { code: 422, message: "x", details: { causes: [{ reason: "FieldValueForbidden", field: "sendInitialEvents" }] } },
+  ],
+  ["no-streaming-list", { code: 422, message: 'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden' }],
+  ["no-streaming-list", { code: 400, message: "unknown parameter sendInitialEvents" }],
+  ["unauthorized", { code: 401, reason: "Unauthorized" }],
+  ["forbidden", { code: 403, reason: "Forbidden", message: "pods is forbidden" }],
+  ["not-found", { code: 404, reason: "NotFound" }],
+  ["transient", { code: 429, reason: "TooManyRequests" }],
+  ["transient", { code: 500, reason: "InternalError" }],
+  ["transient", { code: 503, reason: "ServiceUnavailable" }],
+  ["transient", { code: 504, reason: "Timeout", message: "etcdserver: request timed out" }],
+  ["transient", { code: 422, message: "labelSelector: Invalid value" }],
+]
+
+const read = (status: object): ApiStatus => {
+  const read = readStatus(JSON.stringify({ kind: "Status", ...status }))
+  if (read === undefined) throw new Error("not a Status")
+  return read
+}
+
+test.each(statuses)("is %s: %j", (expected, status) => {
+  expect(classify(read(status))).toBe(expected)
+})
+
+describe("a permission that is missing", () => {
+  test.each([
+    [
+      "/api/v1/pods",
+      'a ClusterRole of this user: {apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"]}',
+    ],
+    ["/apis/apps/v1/deployments", 'a ClusterRole of this user: {apiGroups: ["apps"], resources: ["deployments"],'],
+    [
+      "/apis/apps/v1/namespaces/shop/deployments",
+      'a Role of this user in shop: {apiGroups: ["apps"], resources: ["deployments"],',
+    ],
+    ["/api/v1/namespaces", 'a ClusterRole of this user: {apiGroups: [""], resources: ["namespaces"],'],
+    ["/api/v1/namespaces/shop/pods", 'a Role of this user in shop: {apiGroups: [""], resources: ["pods"],'],
+    ["", "bind the user to the ClusterRole system:discovery"],
+    ["/version", "bind the user to the ClusterRole system:discovery"],
+  ])("for %s is named as a rule to paste", (path, expected) => {
+    expect(permissionHint(path)).toContain(expected)
+  })
+})

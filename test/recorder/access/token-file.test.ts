@@ -1,0 +1,65 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { readTokenFile, tokenFileAccess } from "../../../src/recorder/access/token-file.ts"
+
+const [first, second] = ["first-of-the-tokens", "second-of-the-tokens"]
+
+let folder: string
+let path: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kubereel-tokens-"))
+  path = join(folder, "tokens")
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+test("who has a token of the file may do everything, and is called by its line", async () => {
+  await writeFile(path, `${first}\n\n  ${second}\r\n`)
+  const access = tokenFileAccess(path, () => expect.unreachable())
+  expect(await access.decide(bearer(first), "export")).toEqual({ tag: "allowed", who: "the holder of token 1" })
+  expect(await access.decide(bearer(second), "metrics")).toEqual({ tag: "allowed", who: "the holder of token 2" })
+  for (const wrong of ["another-token-of-some-length", first.slice(0, -1), `${first}x`])
+    expect(await access.decide(bearer(wrong), "coverage")).toMatchObject({ tag: "refused", status: 401 })
+  expect(await access.decide({}, "export")).toMatchObject({ tag: "refused", status: 401 })
+})
+
+test("a token that was replaced counts from the next request on, and no longer", async () => {
+  await writeFile(path, first)
+  const access = tokenFileAccess(path, () => expect.unreachable())
+  expect((await access.decide(bearer(first), "export")).tag).toBe("allowed")
+  // As kubelets do it: another file takes the name.
+  await writeFile(`${path}.new`, second)
+  await rename(`${path}.new`, path)
+  expect((await access.decide(bearer(first), "export")).tag).toBe("refused")
+  expect((await access.decide(bearer(second), "export")).tag).toBe("allowed")
+})
+
+test("a file that does not serve lets nobody in, is told of once, and again when it is back", async () => {
+  const said: (string | undefined)[] = []
+  const access = tokenFileAccess(path, (error) => said.push(error?.message))
+  const decide = async () => {
+    const decision = await access.decide(bearer(first), "export")
+    return decision.tag === "refused" ? decision.status : decision.who
+  }
+  expect([await decide(), await decide()]).toEqual([503, 503])
+  await writeFile(path, "\n")
+  expect(await decide()).toBe(503)
+  await writeFile(path, first)
+  expect([await decide(), await decide()]).toEqual(["the holder of token 1", "the holder of token 1"])
+  expect(said).toEqual([expect.stringContaining("ENOENT"), expect.stringContaining("it holds no token"), undefined])
+})
+
+test.each([
+  ["short", "line 1 is shorter than 16 characters"],
+  [`${first}\nwith a space in the middle`, "line 2 has characters that no bearer token has"],
+  [`apiVersion: v1\nkind: Secret`, "line 1 has characters"],
+])("%j is no file of tokens, and what is said holds nothing of it", async (content, reason) => {
+  await writeFile(path, content)
+  const error = await readTokenFile(path).catch((cause: Error) => cause)
+  expect(String(error)).toContain(reason)
+  for (const word of ["short", "middle", "apiVersion"])
+    if (content.includes(word)) expect(String(error).replace(/is shorter/, "")).not.toContain(word)
+})

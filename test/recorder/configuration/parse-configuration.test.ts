@@ -1,0 +1,389 @@
+import * as Result from "effect/Result"
+import { describe, expect, test } from "vitest"
+import {
+  type ParsedConfiguration,
+  parseConfiguration,
+} from "../../../src/recorder/configuration/parse-configuration.ts"
+import {
+  type ConfigurationInvalidError,
+  formatProblem,
+  formatWarning,
+} from "../../../src/recorder/configuration/problem.ts"
+import type { DetectionDefaults, TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
+
+const defaults: DetectionDefaults = {
+  defaultDetect: (gvk) => (gvk.kind === "Pod" ? "all" : "content"),
+  defaultIgnore: () => ["/metadata/annotations/leader"],
+}
+
+const parse = (
+  text: string | Uint8Array,
+  allowSecrets = false,
+): Result.Result<ParsedConfiguration, ConfigurationInvalidError> =>
+  parseConfiguration(typeof text === "string" ? new TextEncoder().encode(text) : text, {
+    source: "tracer.yml",
+    allowSecrets,
+    defaults,
+  })
+
+const accept = (text: string | Uint8Array, allowSecrets = false): ParsedConfiguration =>
+  Result.getOrThrowWith(parse(text, allowSecrets), (error) => error)
+
+const kindsOf = (text: string): readonly TrackedKind[] => accept(text).configuration.kinds
+
+const mistakesOf = (text: string | Uint8Array): readonly string[] => {
+  const result = parse(text)
+  if (Result.isSuccess(result)) throw new Error(`accepted: ${JSON.stringify(result.success)}`)
+  expect(result.failure._tag).toBe("ConfigurationInvalidError")
+  return result.failure.problems.map((problem) => formatProblem("tracer.yml", problem))
+}
+
+const warningsOf = (text: string): readonly string[] =>
+  accept(text).warnings.map((warning) => formatWarning("tracer.yml", warning))
+
+/** One kind with the given settings, in flow style. */
+const withSettings = (settings: string, kind = "example.com/v1.Thing"): string =>
+  `trackedObjects:\n  ${kind}: {${settings}}\n`
+
+describe("what SimKube accepts", () => {
+  test("the example of its documentation is read as SimKube reads it", () => {
+    expect(
+      kindsOf(`
+trackedObjects:
+  apps/v1.Deployment: {}
+  ml.example.com/v1.Training:
+    podSpecTemplatePaths: ["/spec/roles/*/template"]
+    trackLifecycle: true
+    skipOwned: false
+`),
+    ).toEqual([
+      {
+        gvk: { group: "apps", version: "v1", kind: "Deployment" },
+        gvkText: "apps/v1.Deployment",
+        podSpecTemplatePaths: ["/spec/template"],
+        trackLifecycle: false,
+        skipOwned: false,
+        keepManagedFields: true,
+        detect: "content",
+        ignore: ["/metadata/annotations/leader"],
+      },
+      {
+        gvk: { group: "ml.example.com", version: "v1", kind: "Training" },
+        gvkText: "ml.example.com/v1.Training",
+        podSpecTemplatePaths: ["/spec/roles/*/template"],
+        trackLifecycle: true,
+        skipOwned: false,
+        keepManagedFields: true,
+        detect: "content",
+        ignore: ["/metadata/annotations/leader"],
+      },
+    ])
+  })
+
+  test.each([
+    ["batch/v1.CronJob", "/spec/jobTemplate/spec/template"],
+    ["apps/v1.DaemonSet", "/spec/template"],
+    ["apps/v1.Deployment", "/spec/template"],
+    ["batch/v1.Job", "/spec/template"],
+    ["apps/v1.ReplicaSet", "/spec"],
+    ["apps/v1.StatefulSet", "/spec/template"],
+    ["v1.Pod", ""],
+  ])("%s has its pod template at %j, given or not", (kind, path) => {
+    for (const settings of [
+      "",
+      "podSpecTemplatePaths: null",
+      "podSpecTemplatePaths: []",
+      `podSpecTemplatePaths: ["${path}"]`,
+      `podSpecTemplatePath: "${path}"`,
+      `podSpecTemplatePath: ~`,
+    ])
+      expect(kindsOf(withSettings(settings, kind))[0]?.podSpecTemplatePaths).toEqual([path])
+  })
+
+  test("a leading slash is dropped from the name of a core kind", () => {
+    expect(kindsOf("trackedObjects: {/v1.Pod: {}}")[0]?.gvkText).toBe("v1.Pod")
+  })
+
+  test("the deprecated path counts, with a warning, when the plural is missing or empty", () => {
+    const text = withSettings('podSpecTemplatePath: "/spec/template", podSpecTemplatePaths: []')
+    expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["/spec/template"])
+    expect(warningsOf(text)).toEqual([
+      "tracer.yml:2:26: podSpecTemplatePath of example.com/v1.Thing is deprecated; write podSpecTemplatePaths with a list",
+    ])
+  })
+
+  test("the deprecated path is ignored, with a warning, beside a plural", () => {
+    const text = withSettings("podSpecTemplatePath: /old, podSpecTemplatePaths: [/new]")
+    expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["/new"])
+    expect(warningsOf(text)).toEqual([
+      "tracer.yml:2:26: podSpecTemplatePath of example.com/v1.Thing is ignored because podSpecTemplatePaths is given; remove it",
+    ])
+  })
+
+  test("paths of unknown kinds are never checked, only warned of", () => {
+    const text = withSettings("podSpecTemplatePaths: [spec, /a~b, 404]")
+    expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["spec", "/a~b", "404"])
+    expect(warningsOf(text)).toEqual([
+      'tracer.yml:2:49: podSpecTemplatePaths of example.com/v1.Thing names "spec", which does not start with /; no pod template will be found there',
+      'tracer.yml:2:55: podSpecTemplatePaths of example.com/v1.Thing names "/a~b", which has a ~ that is neither ~0 (for ~) nor ~1 (for /); no pod template will be found there',
+      'tracer.yml:2:61: podSpecTemplatePaths of example.com/v1.Thing names "404", which does not start with /; no pod template will be found there',
+    ])
+  })
+
+  test.each(["true", "True", "TRUE", "!!bool true"])("%s is true", (word) => {
+    expect(kindsOf(withSettings(`trackLifecycle: ${word}`))[0]?.trackLifecycle).toBe(true)
+  })
+
+  test("of a kind that stands twice the last counts, with a warning", () => {
+    const text = "trackedObjects:\n  v1.Pod: {trackLifecycle: true}\n  /v1.Pod: {skipOwned: true}\n"
+    expect(kindsOf(text)).toMatchObject([{ gvkText: "v1.Pod", trackLifecycle: false, skipOwned: "export" }])
+    expect(warningsOf(text)).toEqual([
+      "tracer.yml:3:3: v1.Pod stands twice, first in line 2; the last one counts, as in SimKube",
+    ])
+  })
+
+  test("unknown keys at the top are ignored, with a warning that says what was probably meant", () => {
+    expect(
+      warningsOf(
+        "trackedObjects: {v1.Pod: {}}\ntrackedObject: {}\ndetect: all\napps/v1.Deployment: {}\nnotes: [a, b]\n",
+      ),
+    ).toEqual([
+      'tracer.yml:2:1: the key "trackedObject" has no effect here; did you mean trackedObjects?',
+      'tracer.yml:3:1: the key "detect" has no effect here; it belongs inside a kind below trackedObjects',
+      'tracer.yml:4:1: the key "apps/v1.Deployment" has no effect here; indent it below trackedObjects to record that kind',
+      'tracer.yml:5:1: the key "notes" has no effect here; only trackedObjects is read',
+    ])
+  })
+
+  test("no kinds at all is accepted, with a warning", () => {
+    expect(warningsOf("trackedObjects: {}")).toEqual([
+      "tracer.yml:1:1: trackedObjects is empty: nothing will be recorded",
+    ])
+  })
+
+  test("anchors and aliases share settings between kinds", () => {
+    const text =
+      "trackedObjects:\n  apps/v1.Deployment: &all {detect: all, ignore: &none []}\n  apps/v1.StatefulSet: *all\n  v1.Pod: {ignore: *none}\n"
+    expect(kindsOf(text)).toMatchObject([
+      { gvkText: "apps/v1.Deployment", detect: "all", ignore: [] },
+      { gvkText: "apps/v1.StatefulSet", detect: "all", ignore: [] },
+      { gvkText: "v1.Pod", detect: "all", ignore: [] },
+    ])
+  })
+
+  test("a redefined anchor stands for its last definition before the alias", () => {
+    const text = "a: &x all\ntrackedObjects: {v1.Node: {detect: &x spec}, v1.Pod: {detect: *x}}\nb: &x content\n"
+    expect(kindsOf(text)[1]?.detect).toBe("spec")
+  })
+})
+
+describe("what kubereel adds", () => {
+  test.each(["{}", "", "~", "null"])("a kind without pod templates needs no path: v1.ConfigMap: %s", (value) => {
+    expect(kindsOf(`trackedObjects:\n  v1.ConfigMap: ${value}\n`)).toMatchObject([{ podSpecTemplatePaths: [] }])
+  })
+
+  test("every setting of a kind is read", () => {
+    expect(
+      kindsOf(`
+trackedObjects:
+  example.com/v1.Thing:
+    detect: spec
+    ignore: [/metadata/labels/a~1b, "/status"]
+    keepManagedFields: false
+    labelSelector: app=web,tier notin (cache)
+    fieldSelector: metadata.name!=x
+    namespaces: [shop, shop, pay]
+    skipOwned: ingest
+`),
+    ).toEqual([
+      {
+        gvk: { group: "example.com", version: "v1", kind: "Thing" },
+        gvkText: "example.com/v1.Thing",
+        podSpecTemplatePaths: [],
+        trackLifecycle: false,
+        skipOwned: "ingest",
+        detect: "spec",
+        ignore: ["/metadata/labels/a~1b", "/status"],
+        keepManagedFields: false,
+        labelSelector: "app=web,tier notin (cache)",
+        fieldSelector: "metadata.name!=x",
+        namespaces: ["shop", "pay"],
+      },
+    ])
+  })
+
+  test("defaults depend on the kind; a given ignore list replaces the default one", () => {
+    expect(kindsOf("trackedObjects: {v1.Pod: {}, v1.Node: {ignore: [/a]}}")).toMatchObject([
+      { detect: "all", ignore: ["/metadata/annotations/leader"] },
+      { detect: "content", ignore: ["/a"] },
+    ])
+  })
+
+  test("secrets are recorded only when allowed", () => {
+    const text = "trackedObjects: {v1.Secret: {}}"
+    expect(mistakesOf(text)).toEqual([
+      "tracer.yml:1:18: v1.Secret is refused: a recording would hold every secret of the cluster in plain text. Leave the kind out, or start with --allow-secrets if that is what you want",
+    ])
+    expect(mistakesOf("trackedObjects: {/v1.Secret: {}}")).toHaveLength(1)
+    expect(accept(text, true).configuration.kinds).toHaveLength(1)
+  })
+
+  test("a misspelt built-in kind is accepted, with a warning; custom resources are not second-guessed", () => {
+    expect(
+      warningsOf(
+        "trackedObjects: {apps/v1.Deploymnet: {}, autoscaling/v1.HorizontalPodAutoscaler: {}, example.com/v1.Deployments: {}}",
+      ),
+    ).toEqual([
+      'tracer.yml:1:18: apps/v1.Deploymnet is not a built-in kind known to kubereel; did you mean "apps/v1.Deployment"? It is recorded as soon as the cluster has it',
+    ])
+  })
+})
+
+test("settings that do nothing are warned of", () => {
+  expect(
+    warningsOf(
+      "trackedObjects: {v1.Pod: {ignore: [/a]}, v1.Node: {detect: all, ignore: []}, v1.Event: {ignore: ['/a/*/b']}}",
+    ),
+  ).toEqual([
+    "tracer.yml:1:18: ignore of v1.Pod has no effect with detect: all, which counts every new resourceVersion; set detect to content or spec",
+    'tracer.yml:1:98: ignore[0] of v1.Event is "/a/*/b"; * is not a wildcard here, it names a member called *',
+  ])
+})
+
+describe("files that are no configuration", () => {
+  test.each<[name: string, file: string | Uint8Array]>([
+    ["an empty file", ""],
+    ["a byte order mark alone", "\uFEFF"],
+    ["only comments", "# kubereel\n---\n"],
+    ["a list", "- apps/v1.Deployment\n"],
+    ["a word", "hello"],
+    ["a number", "42"],
+    ["tabs", "trackedObjects:\n\tv1.Pod: {}\n"],
+    ["two documents", "trackedObjects: {}\n---\ntrackedObjects: {}\n"],
+    ["an unclosed bracket", "trackedObjects: {v1.Pod: {}\n"],
+    ["a kubeconfig", "apiVersion: v1\nkind: Config\nclusters: []\nusers: [{user: {token: hush}}]\n"],
+    ["an object", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"],
+    ["kinds not indented", "apps/v1.Deployment: {}\n"],
+    ["a misspelt first key", "trackedobjects:\n  v1.Pod: {}\n"],
+    ["the first key without kinds", "trackedObjects:\n"],
+    ["kinds as a list", "trackedObjects:\n  - v1.Pod\n"],
+    ["the first key twice", "trackedObjects: {}\ntrackedObjects: {}\n"],
+    ["gzip", Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0])],
+    ["a text with a control character", "trackedObjects:\n  v1.Pod: \u001b[2J\n"],
+    ["random bytes", Uint8Array.from([0xc3, 0x28, 0xa0, 0xa1])],
+    ["a file that is too large", new Uint8Array(256 * 1024 + 1).fill(0x20)],
+    ["an alias without an anchor", "trackedObjects: {v1.Pod: *nothing}\n"],
+    ["an anchor inside itself", "trackedObjects: &a\n  v1.Pod: *a\n"],
+    ["deep nesting", "[".repeat(20_000)],
+  ])("%s is refused with advice", (_, file) => {
+    expect(mistakesOf(file)).toMatchSnapshot()
+  })
+
+  test("UTF-16, as PowerShell writes it, is read", () => {
+    const text = "\uFEFFtrackedObjects: {v1.Pod: {}}\r\n"
+    const little = Buffer.from(text, "utf16le")
+    const big = Buffer.from(little).swap16()
+    expect(accept(little).configuration.kinds).toHaveLength(1)
+    expect(accept(big).configuration.kinds).toHaveLength(1)
+    expect(accept(`\uFEFFtrackedObjects: {v1.Pod: {}}`).configuration.kinds).toHaveLength(1)
+  })
+
+  test("aliases cannot multiply work", () => {
+    const things = Array.from({ length: 3000 }, (_, index) => `  example.com/v1.Thing${index}: *settings\n`).join("")
+    const list = Array.from({ length: 3000 }, () => "/a").join(",")
+    const text = `settings: &settings {ignore: [${list}]}\ntrackedObjects:\n${things}`
+    expect(mistakesOf(text)).toEqual([
+      "tracer.yml:1:1: the file holds more than 100000 values once its aliases are followed; repeat fewer",
+    ])
+  })
+
+  test("the thousand laughs are answered at once", () => {
+    const levels = Array.from(
+      { length: 20 },
+      (_, n) => `a${n + 1}: &a${n + 1} [${"*a".concat(String(n), ",").repeat(9)}]`,
+    )
+    const text = `a0: &a0 [lol]\n${levels.join("\n")}\ntrackedObjects:\n  v1.Pod:\n    ignore: *a20\n`
+    expect(mistakesOf(text)[0]).toMatch(/ignore\[0\] of v1\.Pod is a list; it must be text/)
+  })
+})
+
+describe("mistakes inside a kind", () => {
+  test.each([
+    ["a misspelt key", "trackLifecyle: true"],
+    ["a key of another case", "TrackLifecycle: true"],
+    ["an unknown key", "colour: red"],
+    ["a merge key", "<<: {detect: all}"],
+    ["a repeated key", "trackLifecycle: true, trackLifecycle: false"],
+    ["yes for true", "trackLifecycle: yes"],
+    ["a quoted boolean", 'trackLifecycle: "true"'],
+    ["an empty boolean", "trackLifecycle: "],
+    ["a list for a boolean", "keepManagedFields: [true]"],
+    ["an unknown way to skip", "skipOwned: export"],
+    ["a misspelt detect", "detect: contents"],
+    ["an unknown detect", "detect: everything"],
+    ["an empty detect", "detect: "],
+    ["a text for a list", "ignore: /metadata/labels"],
+    ["a path that is no pointer", "ignore: [/a, metadata.labels]"],
+    ["a pointer with a wrong escape", "ignore: [/a~2b]"],
+    ["a pointer to everything", 'ignore: [""]'],
+    ["a mapping for a pointer", "ignore: [{path: /a}]"],
+    ["an empty selector", 'labelSelector: ""'],
+    ["a selector without a value list", "labelSelector: app in web"],
+    ["a selector with a bad key", "labelSelector: 'a b=c'"],
+    ["a field selector without a value", "fieldSelector: metadata.name"],
+    ["a namespace with a capital letter", "namespaces: [Shop]"],
+    ["no namespaces", "namespaces: []"],
+    ["one namespace without a list", "namespaces: shop"],
+    ["a list for the settings", "] "],
+  ])("%s is named with its place and what is allowed", (_, settings) => {
+    expect(mistakesOf(settings === "] " ? "trackedObjects: {v1.Pod: [a]}" : withSettings(settings))).toMatchSnapshot()
+  })
+
+  test.each([
+    "Deployment",
+    "deployments.apps",
+    "apps/v1/Deployment",
+    "apps.v1.Deployment",
+    "apps/v1.Deployment.spec",
+    "Apps/v1.Deployment",
+    "apps/V1.Deployment",
+    "apps/v1.",
+    "v1.Po d",
+    "*",
+    "<<",
+  ])("%j is not a kind", (kind) => {
+    expect(mistakesOf(`trackedObjects: {${JSON.stringify(kind)}: {}}`)).toMatchSnapshot()
+  })
+
+  test("a path SimKube would refuse to read back is refused, and told why", () => {
+    expect(mistakesOf(withSettings("podSpecTemplatePaths: [/spec/template]", "apps/v1.ReplicaSet"))).toEqual([
+      'tracer.yml:2:47: podSpecTemplatePaths of apps/v1.ReplicaSet is "/spec/template"; SimKube fixes it at "/spec" and refuses traces that say otherwise. Leave the key out',
+    ])
+    expect(mistakesOf(withSettings("podSpecTemplatePath: /x", "v1.Pod"))).toHaveLength(1)
+  })
+
+  test("all mistakes are reported at once, in the order of the file", () => {
+    expect(
+      mistakesOf(`trackedObjects:
+  Deployment: {}
+  v1.Node:
+    detect: al
+    colour: red
+    namespaces: shop
+  v1.Secret:
+    ignore: [x, y]
+`),
+    ).toMatchSnapshot()
+  })
+
+  test("at most a hundred mistakes are kept", () => {
+    const kinds = Array.from({ length: 500 }, (_, index) => `  thing${index}: {}\n`).join("")
+    expect(mistakesOf(`trackedObjects:\n${kinds}`)).toHaveLength(100)
+  })
+
+  test("what the file says cannot write to a terminal or fill a log", () => {
+    const [message = ""] = mistakesOf(`trackedObjects: {v1.Pod: {"\\e]0;owned\\a\\u202e${"x".repeat(5000)}": 1}}`)
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(message.length).toBeLessThan(400)
+  })
+})

@@ -1,0 +1,41 @@
+/** docs/reference/configuration.md says what the code does. */
+import { readFile } from "node:fs/promises"
+import * as Result from "effect/Result"
+import { expect, test } from "vitest"
+import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
+import {
+  type ParsedConfiguration,
+  parseConfiguration,
+} from "../../../src/recorder/configuration/parse-configuration.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
+
+const page = await readFile(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8")
+
+const parse = (text: string): ParsedConfiguration =>
+  Result.getOrThrow(
+    parseConfiguration(Buffer.from(text), { source: "page.yml", defaults: { defaultDetect, defaultIgnore } }),
+  )
+
+test("its examples are accepted without a warning", () => {
+  const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ""]) => text)
+  expect(examples).toHaveLength(2)
+  for (const example of examples) expect(parse(example).warnings).toEqual([])
+})
+
+test("it has a row for every setting", () => {
+  for (const key of [...kindKeys, "podSpecTemplatePath"]) expect(page).toContain(`\n| \`${key}\` | `)
+})
+
+test("it names the defaults there are", () => {
+  for (const [kind, paths] of DEFAULT_TEMPLATE_PATHS) {
+    expect(page).toContain(`\`${kind}\``)
+    for (const path of paths) expect(page).toContain(path)
+  }
+  const { kinds } = parse("trackedObjects: {v1.Pod: {}, v1.Node: {}, batch/v1.Job: {}, v1.Service: {}}").configuration
+  expect(kinds.map(({ detect }) => detect)).toEqual(["all", "all", "all", "content"])
+  const leases = defaultIgnore({ group: "coordination.k8s.io", version: "v1", kind: "LeaseCandidate" })
+  const named = leases.filter((pointer) => !pointer.endsWith("~1conditions"))
+  expect(named).toHaveLength(leases.length - 1)
+  for (const pointer of named) expect(page).toContain(`\`${pointer}\``)
+})

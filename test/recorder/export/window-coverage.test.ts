@@ -1,0 +1,104 @@
+/** What of a window no recording holds: what came before a kind's first list, and what has not come yet. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import {
+  aheadOfNow,
+  clockTolerance,
+  describeIncomplete,
+  partlyRecorded,
+  untrackedKinds,
+} from "../../../src/recorder/export/window-coverage.ts"
+
+const second = 1_000_000
+const at = (text: string): number => Date.parse(text) * 1000
+const now = at("2026-11-21T10:30:00Z")
+const since = new Map([
+  ["v1.Pod", at("2026-11-21T10:10:00.0005Z") + 500],
+  ["v1.Node", at("2026-11-21T10:00:00Z")],
+])
+
+const states = (start: string, end: string, kinds = ["v1.Pod"]) =>
+  partlyRecorded(kinds, { fromTime: at(start), untilTime: at(end) }, since, now).map(({ gvk, state }) => [gvk, state])
+
+describe("a window", () => {
+  test("that begins before a kind was recorded lacks its beginning, whatever is known of others", () => {
+    expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Pod", "v1.Node"])).toEqual([
+      // Rounded to where the kind is whole.
+      ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:20:00.000Z"],
+    ])
+    expect(states("2026-11-21T10:10:00.002Z", "2026-11-21T10:20:00Z")).toEqual([])
+  })
+
+  test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
+    expect(partlyRecorded(["v1.Pod"], { fromTime: 0, untilTime: now }, since, now)).toEqual([])
+  })
+
+  test("that is over before the recording began, and one that has not begun, hold nothing", () => {
+    expect(states("2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
+    expect(states("2026-11-21T11:00:00Z", "2026-11-21T12:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
+  })
+
+  test("that is not over yet lacks nothing but what it lacks until now", () => {
+    expect(states("2026-11-21T10:05:00Z", "2030-01-01T00:00:00Z", ["v1.Pod", "v1.Node"])).toEqual([
+      ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"],
+    ])
+  })
+
+  test("that is not over yet is told of to who insists on all of it, unless a clock is only some seconds ahead", () => {
+    const ending = (untilTime: number) => aheadOfNow({ fromTime: 0, untilTime }, now)
+    expect(ending(now + clockTolerance)).toBeUndefined()
+    expect(ending(at("2026-11-21T11:00:00Z"))).toBe(
+      "the window ends at 2026-11-21T11:00:00.000Z, which is to come; it is 2026-11-21T10:30:00.000Z",
+    )
+    expect(aheadOfNow({ fromTime: now * 2, untilTime: now * 2 }, now)).toBeUndefined()
+    expect(ending(Number.MAX_SAFE_INTEGER)).toContain("which is to come")
+  })
+
+  test("without length lacks nothing, wherever it stands", () => {
+    for (const moment of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) expect(states(moment, moment)).toEqual([])
+  })
+
+  test("of a kind that was never listed to the end lacks everything", () => {
+    expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Secret"])).toEqual([["v1.Secret", "unrecorded"]])
+  })
+})
+
+test("a kind that is asked for by name and not recorded is named; a pattern asks for whatever there is", () => {
+  const tracked = [{ gvk: "v1.Pod" }]
+  expect(
+    untrackedKinds(["v1.Pod", "v1.Pods", "apps/*", "v?.Secret", "v1.Pods"], tracked).map(({ gvk, state }) => [
+      gvk,
+      state,
+    ]),
+  ).toEqual([["v1.Pods", "untracked"]])
+  expect(untrackedKinds(undefined, tracked)).toEqual([])
+})
+
+test("what is missing fits into a header however many kinds lack something, whatever their names", () => {
+  const state = "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"
+  const kinds = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ gvk: `example.com/v1.Kind${index}`, state, fault: "" }))
+  expect(describeIncomplete([])).toBeUndefined()
+  expect(describeIncomplete(kinds(2))).toBe(`example.com/v1.Kind0=${state}, example.com/v1.Kind1=${state}`)
+  const many = describeIncomplete(kinds(1000)) ?? ""
+  expect(many.length).toBeLessThan(4100)
+  expect(many).toMatch(/^example\.com\/v1\.Kind0=recorded-.*, 9\d\d more=recorded-in-part$/)
+  const forbidden = { gvk: "v1.Secret", state: "forbidden", fault: "" }
+  expect(describeIncomplete([...kinds(1000), forbidden])).toMatch(/ more=incomplete$/)
+  expect(describeIncomplete([{ ...forbidden, gvk: "v1.Sécret\r\n" }])).toBe("v1.S?cret??=forbidden")
+})
+
+test("a kind is named exactly when some past moment of the window is not recorded", () => {
+  const moment = fc.integer({ min: 1, max: 20 })
+  fc.assert(
+    fc.property(moment, moment, moment, (one, other, begins) => {
+      const [from, until] = [Math.min(one, other), Math.max(one, other)]
+      const window = { fromTime: from * second, untilTime: until * second }
+      const named = partlyRecorded(["v1.Pod"], window, new Map([["v1.Pod", begins * second]]), 20 * second)
+      const moments = Array.from({ length: until - from }, (_, index) => from + index)
+      const isHeld = (each: number): boolean => each >= begins
+      expect(named.length === 0).toBe(moments.every(isHeld))
+      expect(named[0]?.state === "unrecorded").toBe(moments.length > 0 && !moments.some(isHeld))
+    }),
+  )
+})

@@ -1,0 +1,237 @@
+/**
+ * What SimKube's own tracer exported for a minute, and what we export for the same minute, from the same watch lines.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, describe, expect, test } from "vitest"
+import { parse } from "yaml"
+import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
+import { formatGvk } from "../../../src/kube/gvk.ts"
+import { readRecording } from "../../../src/sandbox/recording.ts"
+import type { PodLifecycle } from "../../../src/trace/formats/simkube/simkube-trace.ts"
+import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
+import { formatExactJson, type JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { recordLines } from "./record-lines.ts"
+
+/** JSON pointers of what we take out and SimKube leaves in. A closed list: every other byte of every object agrees. */
+const sanitisedPointers: ReadonlyArray<string> = ["/status", "/metadata/finalizers", "/metadata/ownerReferences"]
+
+interface Golden {
+  readonly name: string
+  /** Applied, deleted and index entries in SimKube's export. */
+  readonly size: readonly [applied: number, deleted: number, index: number]
+  /** Objects that SimKube left out because the trace holds their owner, by prefix of `gvk namespace/name`. */
+  readonly owned: ReadonlyArray<string>
+  /** Lifecycles in SimKube's export. */
+  readonly lives: number
+  /** Unix seconds: the end of the window that SimKube exported, exclusive, where it matters. */
+  readonly until?: number
+}
+
+const goldens: ReadonlyArray<Golden> = [
+  {
+    name: "recording",
+    size: [8, 3, 6],
+    lives: 16,
+    owned: [
+      "apps/v1.ReplicaSet team-a/web-",
+      "v1.Pod team-a/web-",
+      "v1.Pod team-a/db-",
+      "v1.Pod team-b/agent-",
+      "v1.Pod team-b/migrate-",
+    ],
+  },
+  // The second run of the CronJob, at :40, was recorded and lay beyond the window.
+  { name: "recording-2", size: [7, 3, 5], owned: [], lives: 8, until: 1_795_257_540 },
+]
+
+const directories: Array<string> = []
+afterAll(() => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+})
+
+describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, until }) => {
+  const folder = fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
+  const simkube = readTrace(readFileSync(join(folder, "simkube-2.7.sktrace")))
+  const ours = exportRecording(folder, simkube, { until })
+  test("is as large as when it was made", () => {
+    const counted = (action: string): number => simkube.changes.filter((change) => change.action === action).length
+    expect([counted("applied"), counted("deleted"), simkube.index.size]).toEqual(size)
+  })
+
+  test("leaves out what its objects own, which was recorded all the same", async () => {
+    const { changes } = await ours
+    const { changes: all } = await exportRecording(folder, simkube, { excludeOwned: false, until })
+    for (const prefix of owned) {
+      expect(changes.some(({ key }) => key.startsWith(prefix))).toBe(false)
+      expect(all.some(({ key }) => key.startsWith(prefix))).toBe(true)
+    }
+  })
+
+  test("holds the same events: second, kind, name, applied or deleted", async () => {
+    const trace = await ours
+    expect(trace.changes.map(describeChange).sort()).toEqual(simkube.changes.map(describeChange).sort())
+  })
+
+  test("holds the same index hashes", async () => {
+    const trace = await ours
+    expect(sorted(trace.index)).toEqual(sorted(simkube.index))
+  })
+
+  test("holds the same objects, but for the sanitised pointers", async () => {
+    const trace = await ours
+    const objectsOf = ({ changes }: Trace, sanitised: ReadonlyArray<string>): ReadonlyArray<string> =>
+      changes.map((change) => `${describeChange(change)} ${formatExactJson(without(change.object, sanitised))}`).sort()
+    expect(objectsOf(trace, [])).toEqual(objectsOf(simkube, sanitisedPointers))
+  })
+
+  test("holds the same lifecycles: owner, hash, start and end, in the same order", async () => {
+    const trace = await ours
+    expect([...simkube.lifecycles.values()].flat()).toHaveLength(lives)
+    expect(sortedEntries(trace.lifecycles)).toEqual(sortedEntries(simkube.lifecycles))
+  })
+
+  test("keeps the order of each object's events", async () => {
+    const trace = await ours
+    const ofObject = (changes: Trace["changes"], key: string): ReadonlyArray<string> =>
+      changes.filter((change) => change.key === key).map(describeChange)
+    for (const { key } of simkube.changes) expect(ofObject(trace.changes, key)).toEqual(ofObject(simkube.changes, key))
+  })
+})
+
+interface Change {
+  readonly seconds: number
+  readonly action: "applied" | "deleted"
+  /** `gvk namespace/name` */
+  readonly key: string
+  readonly object: JsonObject
+}
+
+interface Trace {
+  readonly changes: ReadonlyArray<Change>
+  readonly index: ReadonlyMap<string, string>
+  /** By `gvk namespace/name hash`; `start end` each. */
+  readonly lifecycles: ReadonlyMap<string, ReadonlyArray<string>>
+}
+
+const describeChange = ({ seconds, action, key }: Change): string => `${seconds} ${action} ${key}`
+
+const sorted = (index: ReadonlyMap<string, string>): ReadonlyArray<string> =>
+  [...index].map(([key, hash]) => `${key} ${hash}`).sort()
+
+const sortedEntries = (lifecycles: Trace["lifecycles"]): ReadonlyArray<readonly [string, ReadonlyArray<string>]> =>
+  [...lifecycles].sort(([left], [right]) => (left < right ? -1 : 1))
+
+async function exportRecording(
+  folder: string,
+  simkube: Trace,
+  { excludeOwned = true, until }: { readonly excludeOwned?: boolean; readonly until: number | undefined },
+): Promise<Trace> {
+  const directory = mkdtempSync(join(tmpdir(), "kubereel-golden-"))
+  directories.push(directory)
+  const { trackedObjects } = parse(readFileSync(join(folder, "config.yml"), "utf8")) as {
+    readonly trackedObjects: Readonly<Record<string, { readonly skipOwned?: boolean } | null>>
+  }
+  await recordLines(folder, new Set(Object.keys(trackedObjects)), directory)
+  await learnOwners(folder, new Set(Object.keys(trackedObjects)), directory)
+  const reader = ArchiveReader.open(directory)
+  const cut = reader.cut()
+  expect(reader.gaps()).toEqual([])
+  reader.close()
+  // The window that SimKube exported began with its first event and ended after its last.
+  const seconds = simkube.changes.map((change) => change.seconds)
+  const { pieces } = openExport(directory, {
+    export: 1,
+    format: "simkube",
+    cut,
+    fromTime: (Math.min(...seconds) - 60) * 1_000_000,
+    untilTime: (until ?? Math.max(...seconds) + 3600) * 1_000_000,
+    filters: { excluded_namespaces: ["kube-system"], excluded_labels: [] },
+    skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
+    excludeOwned,
+    excludeDaemonSetOwned: excludeOwned,
+    recordedKinds: Object.keys(trackedObjects),
+    trackedObjects,
+    incomplete: {},
+  })
+  const chunks: Array<Uint8Array> = []
+  for await (const piece of pieces) chunks.push(piece)
+  return readTrace(Buffer.concat(chunks))
+}
+
+/** What an owner-resolver would have asked: the owners of kinds that were watched but are not tracked. */
+async function learnOwners(folder: string, tracked: ReadonlySet<string>, directory: string): Promise<void> {
+  const kinds = (await readRecording(folder)).map((kind) => ({ ...kind, gvk: formatGvk(kind.resource.gvk) }))
+  const answers = kinds
+    .filter(({ gvk }) => !tracked.has(gvk))
+    .flatMap(({ gvk, lines }) =>
+      lines.flatMap(({ bytes }): ReadonlyArray<AnsweredOwner> => {
+        const { object } = JSON.parse(bytes.toString()) as { readonly object: { readonly metadata: Metadata } }
+        const { uid, namespace = "", name, ownerReferences } = object.metadata
+        if (uid === undefined) return []
+        const references = ownerReferences === undefined ? "" : JSON.stringify(ownerReferences)
+        return [{ uid, gvk, namespace, name, ownerReferences: references, state: "learnt" }]
+      }),
+    )
+  const archive = ArchiveWriter.open(directory)
+  archive.appendOwners(
+    "owner-resolver",
+    archive.nextIncarnation("owner-resolver"),
+    1,
+    answers,
+    JSON.stringify(answers).length,
+  )
+  archive.close()
+}
+
+interface Metadata {
+  readonly uid?: string
+  readonly namespace?: string
+  readonly name: string
+  readonly ownerReferences?: unknown
+}
+
+const describeLife = (life: PodLifecycle): string =>
+  life.state === "empty" ? "empty" : `${life.start} ${life.state === "finished" ? life.end : "running"}`
+
+function readTrace(bytes: Uint8Array): Trace {
+  const reader = new SimkubeTraceReader()
+  const items: Array<SimkubeTraceItem> = [...reader.push(bytes), ...reader.end()]
+  const changes: Array<Change> = []
+  const index = new Map<string, string>()
+  const lifecycles = new Map<string, ReadonlyArray<string>>()
+  for (const item of items) {
+    if (item.type === "applied" || item.type === "deleted") {
+      changes.push({ seconds: item.seconds, action: item.type, key: keyOf(item.object), object: item.object })
+    }
+    if (item.type === "lifecycles") {
+      for (const [hash, list] of item.pods) lifecycles.set(`${item.gvk} ${item.owner} ${hash}`, list.map(describeLife))
+    }
+    if (item.type === "index") index.set(`${item.gvk} ${item.name}`, String(item.hash))
+  }
+  return { changes, index, lifecycles }
+}
+
+function keyOf(object: JsonObject): string {
+  const metadata = object["metadata"] as JsonObject
+  const namespace = metadata["namespace"] === undefined ? "" : `${String(metadata["namespace"])}/`
+  return `${String(object["apiVersion"])}.${String(object["kind"])} ${namespace}${String(metadata["name"])}`
+}
+
+/** A copy without what the pointers (of object members only) point to. */
+function without(object: JsonObject, pointers: ReadonlyArray<string>): JsonObject {
+  const copy = structuredClone(object) as Record<string, JsonObject>
+  for (const pointer of pointers) {
+    const path = pointer.slice(1).split("/")
+    let at: Record<string, unknown> | undefined = copy
+    for (const key of path.slice(0, -1)) at = at?.[key] as Record<string, unknown> | undefined
+    const last = path.at(-1)
+    if (at !== undefined && last !== undefined) delete at[last]
+  }
+  return copy
+}

@@ -1,0 +1,110 @@
+/**
+ * Look-ups never block ingest: with every read of a single object held by the API server, and hundreds of questions about owners
+ * open, changes go on being recorded, acknowledged and exported. Once the server answers, nothing is missing.
+ */
+import { expect, test } from "vitest"
+import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
+import type { StoredObject } from "../../../src/sandbox/index.ts"
+import { OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
+import { describeChanges, differences, ledgerOf, until } from "./recorded-sandbox.ts"
+
+const deployment = "apps/v1.Deployment"
+const replicaSet = "apps/v1.ReplicaSet"
+const pod = "v1.Pod"
+const deployments = 20
+const questions = 640
+const changes = 10_000
+const newPods = 1000
+/** ms that the export may wait for owners. */
+const ownerDeadlineMs = 200
+
+const namespace = "shop"
+const settings = "{trackLifecycle: true, detect: all}"
+
+test.each([
+  ["are recorded too", { [deployment]: settings, [pod]: "{}" }],
+  ["are followed alone", { [deployment]: settings }],
+])(`${questions} owners are unknown and pods %s`, { timeout: 180_000 }, async (_, kinds) => {
+  const recorder = await OwnerRecorder.start(kinds)
+  const { sandbox } = recorder
+  const change = (index: number, round: number): StoredObject =>
+    sandbox.put(deployment, { metadata: { namespace, name: `web-${index}` }, spec: { replicas: round } })
+  const run = (name: string, owner: StoredObject, start: number): void => {
+    sandbox.put(pod, { metadata: { namespace, name, ...ownedBy(owner) }, ...podThat({ start }) })
+  }
+  try {
+    sandbox.faults.holdGets()
+    const owners = Array.from({ length: deployments }, (__, index) => change(index, 0))
+    const between = Array.from({ length: questions }, (__, index) => {
+      const owner = owners[index % deployments] as StoredObject
+      const metadata = { namespace, name: `rs-${index}`, ...ownedBy(owner) }
+      return sandbox.put(replicaSet, { metadata, spec: {} })
+    })
+    for (const [index, owner] of between.entries()) run(`first-${index}`, owner, 100 + index)
+    await until(
+      async () => (await recorder.statistics()).pending === questions,
+      () => "the questions about all owners",
+      20_000,
+    )
+
+    for (let round = 1; round <= changes / deployments; round++) {
+      for (let index = 0; index < deployments; index++) change(index, round)
+      for (let each = 0; each < newPods / (changes / deployments); each++) {
+        const index = (round - 1) * 2 + each
+        run(`second-${index}`, between[index % questions] as StoredObject, 10_000 + index)
+      }
+      // As an API server: what is written goes out while more is written.
+      await new Promise(setImmediate)
+    }
+    await recorder.recorded()
+    await until(
+      async () => (await unacknowledged(recorder)) === 0,
+      () => "the acknowledgement of all frames",
+      20_000,
+    )
+    const everything = await recorder.changes()
+    expect(describeChanges(everything, deployment)).toHaveLength(deployments + changes)
+    for (const gvk of Object.keys(kinds)) {
+      expect(differences(everything, ledgerOf(sandbox, gvk), gvk)).toEqual({})
+    }
+
+    const askedAt = performance.now()
+    const early = await recorder.trace({ owner_deadline_ms: ownerDeadlineMs })
+    const tookMs = performance.now() - askedAt
+    // Ten times as long would still tell it from an export that waits for its look-ups: those are never answered.
+    expect(tookMs).toBeGreaterThanOrEqual(ownerDeadlineMs)
+    expect(tookMs).toBeLessThan(5000)
+    expect(early.unknownOwners).toMatch(
+      new RegExp(`^${questions} \\((${replicaSet} ${namespace}/rs-\\d+, ){20}\\.\\.\\.\\)$`),
+    )
+    expect(early.objects.filter((line) => line.startsWith(deployment))).toHaveLength(deployments)
+    expect(early.lifecycles).toEqual([])
+    // All that while nobody had got an answer, and the server was asked no more than the limit at once.
+    const { pending, running } = await recorder.statistics()
+    expect(pending).toBe(questions)
+    expect(running).toBeLessThanOrEqual(defaultLookUpLimits.concurrency)
+    expect(sandbox.faults.gets.pending).toBeGreaterThan(0)
+
+    sandbox.faults.releaseGets()
+    const late = await recorder.trace({ owner_deadline_ms: 60_000 })
+    expect(late.unknownOwners).toBeNull()
+    expect(late.objects).toEqual(owners.map(({ metadata: { name } }) => `${deployment} ${namespace}/${name}`).sort())
+    const starts = [
+      ...between.map((__, index) => [index, 100 + index] as const),
+      ...Array.from({ length: newPods }, (__, index) => [index % questions, 10_000 + index] as const),
+    ]
+    expect(late.lifecycles).toEqual(
+      starts.map(([owner, start]) => `${deployment} ${namespace}/web-${owner % deployments} ${start}-`).sort(),
+    )
+    expect(await recorder.statistics()).toMatchObject({ pending: 0 })
+  } finally {
+    await recorder.close()
+  }
+})
+
+/** Frames of observations that wait for their commit. */
+const unacknowledged = async (recorder: OwnerRecorder): Promise<number> => {
+  const { watchers } = recorder.running.actors
+  const all = await Promise.all(watchers.map(({ watcher }) => watcher.metrics()))
+  return all.reduce((sum, metrics) => sum + (metrics?.outboxes.observations?.unacknowledgedBytes ?? 1), 0)
+}

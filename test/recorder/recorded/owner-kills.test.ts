@@ -1,0 +1,186 @@
+/**
+ * The owner-resolver and the store are killed again and again while pods and their owners appear: afterwards every owner is
+ * known, and an export holds the ownership that the server's ledger has.
+ */
+
+import * as Effect from "effect/Effect"
+import { expect, test } from "vitest"
+import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
+import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
+import { readTrace } from "./owner-recorder.ts"
+import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
+import { RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+
+const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
+const mailbox = "owner-answers"
+const kinds = [{ ...tracked(ownerKinds.deployment), trackLifecycle: true }, tracked(ownerKinds.pod)]
+
+test.each([
+  ["the owner-resolver loses", 20, false],
+  ["the owner-resolver and the store lose", 8, true],
+])(
+  `%s no owner, killed %d times at 2,000 events/s (seed ${seed})`,
+  {
+    timeout: 120_000,
+  },
+  async (_, killsEach, isStoreKilled) => {
+    console.log(`kill test of the owner-resolver: KUBEREEL_TEST_SEED=${seed}`)
+    const recorded = await RecordedSandbox.start({
+      kinds,
+      entry: (role) => (role === "store" && isStoreKilled ? testWorker("answer-forgetting-store") : workerEntry(role)),
+    })
+    const workload = new OwnerWorkload(recorded.sandbox, seed)
+    try {
+      await recorded.ready()
+      workload.start(2000)
+      const { store, owners } = recorded.actors
+      const resolver = owners.needed()
+      const victims = isStoreKilled ? [resolver, store] : [resolver]
+      let inFlight = 0
+      let duplicates = 0
+      const look = async (): Promise<void> => {
+        inFlight = Math.max(inFlight, (await resolver.metrics())?.outboxes[mailbox]?.unacknowledgedFrames ?? 0)
+      }
+      for (let round = 0; round < killsEach; round++) {
+        for (const victim of victims) {
+          await workload.moment(300)
+          await look()
+          if (victim === store) duplicates += await duplicatesOf(recorded)
+          await killed(victim)
+        }
+      }
+      // The random moments nearly always meet answers in flight and answers that come twice; go on until they have.
+      for (let attempt = 0; inFlight === 0 && attempt < 50; attempt++) {
+        await Effect.runPromise(resolver.running())
+        await workload.moment(300)
+        await look()
+      }
+      for (let attempt = 0; isStoreKilled && duplicates === 0 && attempt < 50; attempt++) {
+        await answersTaken(recorded)
+        duplicates += await duplicatesOf(recorded)
+        await workload.moment(300)
+        await killed(store)
+      }
+      workload.stop()
+      await recorded.caughtUp(30_000)
+      const ledger = new LedgerOwnership(recorded.sandbox)
+      const pods = recorded.sandbox.ledger.of(ownerKinds.pod)
+      const asked = ledger.aboveOtherThan(
+        pods.map(({ uid }) => uid),
+        "Deployment",
+      )
+      await allKnown(recorded, asked)
+
+      const reader = ArchiveReader.open(recorded.directory)
+      for (const uid of asked) {
+        expect(answerAbout(reader, uid)).toMatchObject({ source: "learnt", ownerReferences: ledger.of(uid) })
+      }
+      for (const { uid } of pods) {
+        expect(reader.ownersOf({ ...pod, uid })).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
+      }
+      reader.close()
+      const trace = await exportedTrace(recorded)
+      const above = pods.map(({ uid, name }) => ({ name, owner: ledger.above(uid, "Deployment")?.name }))
+      expect(trace.objects.filter((line) => line.startsWith(ownerKinds.pod))).toEqual(
+        above.flatMap(({ name, owner }) => (owner === undefined ? [`${ownerKinds.pod} shop/${name}`] : [])).sort(),
+      )
+      // A pod's name ends with the number that its start has.
+      expect(trace.lifecycles).toEqual(
+        above
+          .flatMap(({ name, owner }) => {
+            const start = 1_700_000_000 + Number(name.slice("pod-".length))
+            return owner === undefined ? [] : [`${ownerKinds.deployment} shop/${owner} ${start}-`]
+          })
+          .sort(),
+      )
+      expect(asked.size).toBeGreaterThan(30)
+      expect(trace.lifecycles.length).toBeGreaterThan(100)
+      expect(inFlight).toBeGreaterThan(0)
+      expect(duplicates > 0).toBe(isStoreKilled)
+      for (const victim of victims) expect(victim.restarts).toBeGreaterThanOrEqual(killsEach)
+    } finally {
+      workload.stop()
+      await recorded.close()
+    }
+  },
+)
+
+const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
+const app = { apiVersion: "example.com/v1", kind: "App" }
+const pod = { apiVersion: "v1", kind: "Pod" }
+
+/** What is known of an owner of either kind. */
+const answerAbout = (reader: ArchiveReader, uid: string) =>
+  reader.ownersOf({ ...replicaSet, uid }) ?? reader.ownersOf({ ...app, uid })
+
+/** Waits until the database says of every owner who owns it. */
+const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): Promise<void> => {
+  const reader = ArchiveReader.open(recorded.directory)
+  const missing = (): number => [...uids].filter((uid) => answerAbout(reader, uid) === undefined).length
+  try {
+    await until(
+      async () => missing() === 0,
+      () => `${missing()} of ${uids.size} owners to be known`,
+      40_000,
+    )
+  } finally {
+    reader.close()
+  }
+}
+
+/** The whole recording in SimKube's format, through the exporter. */
+const exportedTrace = async ({ actors }: RecordedSandbox) => {
+  const cut = await Effect.runPromise(actors.cut())
+  const pieces: Array<Uint8Array> = []
+  const job = {
+    format: "simkube" as const,
+    cut,
+    fromTime: 0,
+    untilTime: Number.MAX_SAFE_INTEGER,
+    filters: { excluded_namespaces: [], excluded_labels: [] },
+    skipOwned: [],
+    excludeOwned: true,
+    excludeDaemonSetOwned: true,
+    recordedKinds: recordedWhole(kinds),
+    trackedObjects: {
+      [ownerKinds.deployment]: { podSpecTemplatePaths: ["/spec/template"], trackLifecycle: true, skipOwned: false },
+      [ownerKinds.pod]: { podSpecTemplatePaths: [""], trackLifecycle: false, skipOwned: false },
+    },
+    incomplete: {},
+  }
+  await new Promise<void>((resolve, reject) => {
+    const reader = {
+      piece: async (data: Uint8Array) => void pieces.push(Uint8Array.from(data)),
+      end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
+    }
+    Effect.runPromise(actors.exports.start(job, reader)).catch(reject)
+  })
+  return readTrace(Buffer.concat(pieces))
+}
+
+/** Waits until the store's present life was given answers. */
+const answersTaken = async ({ actors }: RecordedSandbox): Promise<void> => {
+  await Effect.runPromise(actors.store.running())
+  const given = async (): Promise<number> => (await actors.store.metrics())?.inboxes[mailbox]?.receivedFrames ?? 0
+  await until(
+    async () => (await given()) > 0,
+    () => "answers about owners",
+    10_000,
+  )
+}
+
+/** Kills a life, be it still starting; between two lives there is nothing to kill. */
+const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
+  await until(
+    async () => victim.thread !== undefined,
+    () => "the next life",
+    10_000,
+  )
+  await victim.kill()
+}
+
+/** Frames of answers that the store's present life was given again although they were committed. */
+const duplicatesOf = async ({ actors }: RecordedSandbox): Promise<number> =>
+  (await actors.store.metrics())?.inboxes[mailbox]?.duplicateFrames ?? 0

@@ -1,0 +1,254 @@
+/** A sandbox, the real recording of it with real workers, and the questions tests ask of both. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { parseGvk } from "../../../src/kube/gvk.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
+import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
+import { type RecorderActors, type RecorderNotice, startRecorderActors } from "../../../src/recorder/recorder-actors.ts"
+import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
+import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
+import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+
+/** One change as ledger and export name it. */
+export interface Change {
+  readonly gvk: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly action: "applied" | "deleted" | "vanished"
+  readonly name: string
+}
+
+export interface ExportedGap {
+  readonly gvk: string
+  readonly fromVersion: string
+  readonly toVersion: string
+  readonly reason: string
+}
+
+export interface ExportedRecording {
+  readonly changes: ReadonlyArray<Change>
+  readonly gaps: ReadonlyArray<ExportedGap>
+}
+
+/** Restarts at once and never gives up: kills here are the test's. */
+export const untiring: RestartPolicy = {
+  backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
+  maximumCrashes: Number.POSITIVE_INFINITY,
+  windowMs: 600_000,
+}
+
+/** The protocol with short waits: a test's server recovers at once. */
+export const impatient: WatchPolicy = {
+  ...defaultWatchPolicy,
+  backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
+  relistPauseMs: 20,
+  absentPollMs: 50,
+}
+
+export const tracked = (gvkText: string, detect: TrackedKind["detect"] = "all"): TrackedKind => ({
+  gvk: parseGvk(gvkText) ?? { group: "", version: "", kind: "" },
+  gvkText,
+  podSpecTemplatePaths: [],
+  trackLifecycle: false,
+  skipOwned: false,
+  keepManagedFields: true,
+  detect,
+  ignore: [],
+})
+
+export interface RecordedSandboxOptions {
+  readonly kinds: ReadonlyArray<TrackedKind>
+  readonly sandbox?: SandboxOptions
+  readonly policy?: WatchPolicy
+  readonly restart?: RestartPolicy
+  readonly directory?: string
+  readonly entry?: (role: WorkerRole) => URL
+}
+
+export class RecordedSandbox {
+  readonly sandbox: Sandbox
+  readonly actors: RecorderActors
+  readonly directory: string
+  readonly notices: ReadonlyArray<RecorderNotice>
+  readonly #scope: Scope.Closeable
+
+  private constructor(
+    sandbox: Sandbox,
+    actors: RecorderActors,
+    directory: string,
+    notices: ReadonlyArray<RecorderNotice>,
+    scope: Scope.Closeable,
+  ) {
+    this.sandbox = sandbox
+    this.actors = actors
+    this.directory = directory
+    this.notices = notices
+    this.#scope = scope
+  }
+
+  static async start(options: RecordedSandboxOptions): Promise<RecordedSandbox> {
+    return RecordedSandbox.of(await Sandbox.start(options.sandbox), options)
+  }
+
+  /** Records a sandbox that runs already, perhaps into a directory that holds a recording already. */
+  static async of(sandbox: Sandbox, options: RecordedSandboxOptions): Promise<RecordedSandbox> {
+    const directory = options.directory ?? mkdtempSync(join(tmpdir(), "kubereel-test-"))
+    const scope = await Effect.runPromise(Scope.make())
+    const notices: Array<RecorderNotice> = []
+    const actors = await Effect.runPromise(
+      startRecorderActors({
+        kinds: options.kinds,
+        directory,
+        fsync: "interval",
+        endpoints: { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined },
+        userAgent: "kubereel/test",
+        notify: (notice) => notices.push(notice),
+        policy: options.policy ?? impatient,
+        restart: options.restart ?? untiring,
+        entry: options.entry ?? workerEntry,
+      }).pipe(Effect.provideService(Scope.Scope, scope)),
+    )
+    return new RecordedSandbox(sandbox, actors, directory, notices, scope)
+  }
+
+  /** Waits until every kind is complete up to its last change in the ledger. */
+  async caughtUp(deadlineMs = 20_000): Promise<void> {
+    for (const { gvk } of this.actors.watchers) {
+      const last = this.sandbox.ledger.of(gvk).at(-1)
+      if (last !== undefined) await this.reached(gvk, BigInt(last.resourceVersion), deadlineMs)
+    }
+  }
+
+  async reached(gvk: string, version: bigint, deadlineMs = 20_000): Promise<void> {
+    await until(
+      async () => {
+        const state = await Effect.runPromise(
+          this.actors.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => undefined)),
+        )
+        return state !== undefined && state.resumeVersion !== "" && BigInt(state.resumeVersion) >= version
+      },
+      () => `${gvk} to be recorded up to version ${version}`,
+      deadlineMs,
+    )
+  }
+
+  /** Waits until a kind's state is the one named. */
+  async inState(gvk: string, state: string, deadlineMs = 10_000): Promise<void> {
+    await until(
+      async () => this.actors.statuses.all().some((kind) => kind.gvk === gvk && kind.state === state),
+      () => `${gvk} to be ${state}: ${this.actors.statuses.verboseReadiness()}`,
+      deadlineMs,
+    )
+  }
+
+  async ready(): Promise<void> {
+    await until(
+      async () => this.actors.statuses.isReady,
+      () => `readiness: ${this.actors.statuses.verboseReadiness()}`,
+      10_000,
+    )
+  }
+
+  /** Everything recorded, through the exporter. */
+  async export(): Promise<ExportedRecording> {
+    const pieces: Array<Buffer> = []
+    const cut = await Effect.runPromise(this.actors.cut())
+    const order = {
+      format: "ndjson" as const,
+      cut,
+      fromTime: 0,
+      untilTime: Number.MAX_SAFE_INTEGER,
+      filters: { excluded_namespaces: [], excluded_labels: [] },
+      skipOwned: [],
+      excludeOwned: true,
+      excludeDaemonSetOwned: true,
+      recordedKinds: [],
+      trackedObjects: Object.fromEntries(
+        this.actors.watchers.map(({ gvk }) => [
+          gvk,
+          { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
+        ]),
+      ),
+      incomplete: {},
+    }
+    await new Promise<void>((resolve, reject) => {
+      const reader = {
+        piece: async (data: Uint8Array) => {
+          pieces.push(Buffer.from(data))
+        },
+        end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
+      }
+      Effect.runPromise(this.actors.exports.start(order, reader)).catch(reject)
+    })
+    const lines = Buffer.concat(pieces)
+      .toString()
+      .split("\n")
+      .filter((line) => line.includes('"action"'))
+    const parsed = lines.map((line) => JSON.parse(line) as { readonly action: string })
+    return {
+      changes: parsed.filter(({ action }) => action !== "gap") as unknown as ReadonlyArray<Change>,
+      gaps: parsed.filter(({ action }) => action === "gap") as unknown as ReadonlyArray<ExportedGap>,
+    }
+  }
+
+  /** Stops the recording in order; the sandbox goes on. */
+  async stopRecording(): Promise<void> {
+    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+  }
+
+  async close(): Promise<void> {
+    await this.stopRecording()
+    await this.sandbox.close()
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+/** The ledger of a kind as changes. */
+export const ledgerOf = (sandbox: Sandbox, gvk: string): ReadonlyArray<Change> =>
+  sandbox.ledger.of(gvk).map((entry) => ({
+    gvk,
+    uid: entry.uid,
+    resourceVersion: String(entry.resourceVersion),
+    action: entry.action,
+    name: entry.name,
+  }))
+
+/** A short text per change, so that a failing comparison can be read. */
+export const describeChanges = (changes: ReadonlyArray<Change>, gvk: string): ReadonlyArray<string> =>
+  changes
+    .filter((change) => change.gvk === gvk)
+    .map(({ resourceVersion, action, name, uid }) => `${resourceVersion} ${action} ${name} ${uid}`)
+
+/** What is different, in brief: `{}` when both hold the same changes in the same order. */
+export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<Change>, gvk: string) => {
+  const left = describeChanges(found, gvk)
+  const right = describeChanges(wanted, gvk)
+  if (left.length === right.length && left.every((line, index) => line === right[index])) return {}
+  const foundLines = new Set(left)
+  const wantedLines = new Set(right)
+  const missing = right.filter((line) => !foundLines.has(line))
+  const extra = left.filter((line) => !wantedLines.has(line))
+  return {
+    counts: `${left.length} found, ${right.length} wanted, ${left.length - foundLines.size} found more than once`,
+    missing: [missing.length, ...missing.slice(0, 8)],
+    extra: [extra.length, ...extra.slice(0, 8)],
+    firstAtAnotherPlace: left.find((line, index) => line !== right[index]),
+  }
+}
+
+/** Polls a condition that another thread brings about. */
+export const until = async (
+  condition: () => Promise<boolean>,
+  what: () => string,
+  deadlineMs: number,
+): Promise<void> => {
+  const started = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - started > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

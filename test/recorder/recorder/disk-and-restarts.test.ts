@@ -1,0 +1,217 @@
+/**
+ * A disk that is full while actors start again: that too is waited out. The limit is on this test's own process, because
+ * only from inside can one actor of a recorder be killed.
+ */
+import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import { afterEach, describe, expect, test } from "vitest"
+import { formatMetrics } from "../../../src/recorder/metrics/metrics-text.ts"
+import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked, until, untiring } from "../recorded/recorded-sandbox.ts"
+
+const gvk = "v1.ConfigMap"
+
+/** No file of this process may grow beyond that size; the hard limit stays, so that this can be taken back. */
+const limitFiles = (bytes: number | "unlimited"): void => {
+  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`])
+}
+
+afterEach(() => limitFiles("unlimited"))
+
+/** Objects that do not compress: 20 kB each on disk. */
+const fill = ({ sandbox }: RecordedSandbox, from: number, count: number): void => {
+  for (let number = from; number < from + count; number++) {
+    sandbox.put(gvk, {
+      metadata: { namespace: "shop", name: `object-${number}` },
+      data: { text: randomBytes(15_000).toString("base64") },
+    })
+  }
+}
+
+/** A recording whose disk is full, with events that wait for room. Actors may crash as often as in a real one. */
+const onFullDisk = async (): Promise<RecordedSandbox> => {
+  const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)], restart: { ...untiring, maximumCrashes: 5 } })
+  await recorded.inState(gvk, "watching")
+  fill(recorded, 0, 20)
+  await recorded.caughtUp()
+  limitFiles(1_000_000)
+  fill(recorded, 20, 80)
+  await hasTrouble(recorded, true)
+  return recorded
+}
+
+const hasTrouble = ({ actors }: RecordedSandbox, wanted: boolean): Promise<void> =>
+  until(
+    async () => (actors.statuses.storeTrouble !== undefined) === wanted,
+    () => `the store ${wanted ? "to refuse" : "to go on"}: ${actors.statuses.verboseReadiness()}`,
+    10_000,
+  )
+
+const failingOf = async ({ actors }: RecordedSandbox): Promise<string | undefined> =>
+  formatMetrics(await Effect.runPromise(gatherMetrics(actors, 0))).match(/^kubereel_store_failing (\d)$/m)?.[1]
+
+const logSize = ({ directory }: RecordedSandbox): number => statSync(join(directory, "recording.db-wal")).size
+
+/** Ends a watcher's life and waits until it runs again, or waits to be let. */
+const killWatcher = async ({ actors }: RecordedSandbox, state: "running" | "starting"): Promise<void> => {
+  const watcher = actors.watchers[0]?.watcher
+  const restarts = watcher?.restarts ?? 0
+  await watcher?.kill()
+  await until(
+    async () => watcher !== undefined && watcher.restarts > restarts && watcher.state === state,
+    () => `the watcher, ${watcher?.state}, to be ${state}`,
+    10_000,
+  )
+}
+
+/** As many crashes as make a kind be stopped. */
+const giveUp = async (recorded: RecordedSandbox): Promise<void> => {
+  const watcher = recorded.actors.watchers[0]?.watcher
+  for (let crash = 1; crash < 5; crash++) await killWatcher(recorded, "running")
+  await watcher?.kill()
+  await recorded.inState(gvk, "stopped")
+}
+
+const expectAllOnce = async (recorded: RecordedSandbox): Promise<void> => {
+  await hasTrouble(recorded, false)
+  await recorded.caughtUp()
+  await recorded.inState(gvk, "watching")
+  const { changes, gaps } = await recorded.export()
+  expect(gaps).toEqual([])
+  expect(differences(changes, ledgerOf(recorded.sandbox, gvk), gvk)).toEqual({})
+}
+
+describe("while the disk is full", { timeout: 40_000 }, () => {
+  test("a watcher that is linked anew waits for room, and the store does not crash of it", async () => {
+    const recorded = await onFullDisk()
+    try {
+      const { actors } = recorded
+      // More often than the store may crash. Each is a row for which there is still room: a frame is not.
+      for (let kill = 0; kill < 4; kill++) await killWatcher(recorded, "running")
+      expect([actors.store.state, actors.store.restarts]).toEqual(["running", 0])
+      expect(actors.statuses.verboseReadiness()).toMatch(/^\[!\]store cannot write: /m)
+      expect(await failingOf(recorded)).toBe("1")
+      fill(recorded, 100, 5)
+      limitFiles("unlimited")
+      await expectAllOnce(recorded)
+      expect(actors.store.restarts).toBe(0)
+      expect(await failingOf(recorded)).toBe("0")
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a watcher whose start cannot be written down waits for room, and that is visible", async () => {
+    const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)], restart: { ...untiring, maximumCrashes: 5 } })
+    try {
+      const { actors } = recorded
+      await recorded.inState(gvk, "watching")
+      fill(recorded, 0, 5)
+      await recorded.caughtUp()
+      limitFiles(logSize(recorded))
+      await killWatcher(recorded, "starting")
+      // Nothing waits for a commit: only the start tells of it.
+      await hasTrouble(recorded, true)
+      fill(recorded, 5, 5)
+      limitFiles("unlimited")
+      await expectAllOnce(recorded)
+      const troubles = recorded.notices.filter((notice) => notice.type === "store")
+      expect(new Set(troubles.map(({ trouble }) => trouble === undefined))).toEqual(new Set([true, false]))
+      expect(actors.store.restarts).toBe(0)
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a kind that is given up leaves its gap as soon as there is room, once", async () => {
+    const recorded = await onFullDisk()
+    try {
+      await giveUp(recorded)
+      await until(
+        async () => recorded.actors.store.state === "running" && (await failingOf(recorded)) === "1",
+        () => "the store to refuse",
+        10_000,
+      )
+      limitFiles("unlimited")
+      await hasTrouble(recorded, false)
+      await until(
+        async () => (await recorded.export()).gaps.length > 0,
+        () => "the gap",
+        10_000,
+      )
+      // A try that the disk refused may have left it to be committed later.
+      await recorded.actors.store.kill()
+      await until(
+        async () => recorded.actors.store.state === "running",
+        () => "the store's next life",
+        10_000,
+      )
+      expect((await recorded.export()).gaps).toMatchObject([{ gvk, reason: "stopped", toVersion: "" }])
+      await recorded.stopRecording()
+      expect(recorded.notices.filter(({ type }) => type === "unwritten")).toEqual([])
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a recording that ends before the gap of a given-up kind could be written says so", async () => {
+    const recorded = await onFullDisk()
+    try {
+      await giveUp(recorded)
+      await recorded.stopRecording()
+      expect(recorded.notices.filter(({ type }) => type === "unwritten")).toEqual([
+        { type: "unwritten", what: `the gap that begins where ${gvk} was given up` },
+      ])
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a store that waits for room to start again can be stopped", async () => {
+    const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)] })
+    try {
+      await recorded.inState(gvk, "watching")
+      limitFiles(0)
+      await recorded.actors.store.kill()
+      await hasTrouble(recorded, true)
+      const startedMs = performance.now()
+      await recorded.stopRecording()
+      // Neither the time to drain nor the one after which a thread is killed.
+      expect(performance.now() - startedMs).toBeLessThan(4000)
+      expect(recorded.actors.store.state).toBe("stopped")
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+
+  test("a store that starts again waits for room, and says when there is some", async () => {
+    const recorded = await onFullDisk()
+    try {
+      const { actors } = recorded
+      limitFiles(0)
+      await actors.store.kill()
+      // It tries once a second, and five crashes would have ended the recording.
+      await until(
+        async () =>
+          recorded.notices.filter((notice) => notice.type === "store" && notice.trouble?.includes("open")).length > 2,
+        () => `some tries to open the recording; it is ${actors.store.state}`,
+        10_000,
+      )
+      expect([actors.store.state, actors.store.restarts]).toEqual(["starting", 1])
+      limitFiles("unlimited")
+      await expectAllOnce(recorded)
+      expect(actors.store.restarts).toBe(1)
+    } finally {
+      limitFiles("unlimited")
+      await recorded.close()
+    }
+  })
+})

@@ -1,0 +1,319 @@
+/** How many exports there are at once, how long and how large they may be, and what is left of one that is given up. */
+import { createHash } from "node:crypto"
+import { request as httpRequest } from "node:http"
+import * as Effect from "effect/Effect"
+import { describe, expect, test } from "vitest"
+import type { ExportTarget } from "../../../src/blob/part-writer.ts"
+import { targetError } from "../../../src/blob/target-error.ts"
+import { anybody } from "../../../src/recorder/access/access.ts"
+import type { ExportAudit } from "../../../src/recorder/export/audit.ts"
+import { defaultExportLimits, ExportPlaces, withinLimits } from "../../../src/recorder/export/limits.ts"
+import type { ExportReader } from "../../../src/recorder/export/service.ts"
+import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { until } from "../../runtime/until.ts"
+import { everything } from "./recorder-command.ts"
+
+/** Exports that the test feeds, and what became of them. */
+class Exports {
+  readonly readers: ExportReader[] = []
+  readonly audits: ExportAudit[] = []
+  cancelled = 0
+  readonly clock = new ManualClock()
+
+  sources(more: Partial<HttpApiSources> = {}): HttpApiSources {
+    return {
+      isReady: () => true,
+      verboseReadiness: () => "",
+      metrics: Effect.succeed(""),
+      startExport: (_, reader) =>
+        Effect.sync(() => {
+          this.readers.push(reader)
+          const cancel = (): void => void this.cancelled++
+          return { incomplete: undefined, unknownOwners: undefined, removed: [], gaps: 0, leftOut: [], cancel }
+        }),
+      access: anybody,
+      turnedAway: () => undefined,
+      coverage: () => Effect.fail({ status: 500, message: "not here" }),
+      forecast: () => Effect.fail({ status: 500, message: "not here" }),
+      places: new ExportPlaces(),
+      limits: defaultExportLimits,
+      audit: (line) => this.audits.push(line),
+      barred: () => undefined,
+      openTarget: () => Effect.never,
+      uploadLeft: () => undefined,
+      ...more,
+    }
+  }
+
+  /** Runs a test against a server with these sources. */
+  async serve(more: Partial<HttpApiSources>, use: (url: string) => Promise<void>): Promise<void> {
+    const program = Effect.gen({ self: this }, function* () {
+      const bound = yield* bindHttpApi("127.0.0.1", 0, this.clock)
+      yield* serveHttpApi(bound, this.sources(more))
+      yield* Effect.promise(() => use(bound.url))
+    })
+    await Effect.runPromise(Effect.scoped(program))
+  }
+
+  async reader(number: number): Promise<ExportReader> {
+    await until(() => this.readers.length > number)
+    return this.readers[number] as ExportReader
+  }
+
+  outcomes(): ReadonlyArray<readonly [string, number]> {
+    return this.audits.map(({ outcome, bytes }) => [outcome, bytes])
+  }
+}
+
+const post = (url: string, more: object = {}, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${url}/export`, { method: "POST", body: JSON.stringify({ ...everything("ndjson"), ...more }), ...init })
+
+test("the smaller of two limits holds", () => {
+  const own = { milliseconds: 5000, bytes: 100 }
+  expect(withinLimits(own, {})).toEqual(own)
+  expect(withinLimits(own, { maximum_seconds: 3, maximum_bytes: 500 })).toEqual({ milliseconds: 3000, bytes: 100 })
+  expect(withinLimits(defaultExportLimits, { maximum_bytes: 7 })).toEqual({ milliseconds: 3_600_000, bytes: 7 })
+})
+
+describe("two exports at once", () => {
+  test("are the most; a third is told when to come again, and comes when one has ended", async () => {
+    const exports = new Exports()
+    await exports.serve({}, async (url) => {
+      const [first, second] = [post(url), post(url)]
+      const [one, other] = [await exports.reader(0), await exports.reader(1)]
+      const refused = await post(url)
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"])
+      expect(await refused.text()).toBe("2 exports are under way, which is the most; try again\n")
+      await one.piece(Buffer.from("x"))
+      one.end(undefined)
+      expect(await (await first).text()).toBe("x")
+      await until(() => exports.audits.length === 2)
+      const third = post(url)
+      const last = await exports.reader(2)
+      for (const reader of [other, last]) reader.end(undefined)
+      expect([(await second).status, (await third).status]).toEqual([200, 200])
+    })
+    expect(exports.cancelled).toBe(0)
+  })
+
+  test("however they end, their places are free again", async () => {
+    const exports = new Exports()
+    await exports.serve({}, async (url) => {
+      for (let round = 0; round < 3; round++) {
+        const abort = new AbortController()
+        const gone = post(url, {}, { signal: abort.signal }).catch(() => undefined)
+        const reader = await exports.reader(2 * round)
+        abort.abort()
+        await gone
+        await until(() => exports.cancelled === round + 1)
+        // Whatever comes for it now is dropped.
+        await reader.piece(Buffer.from("late"))
+        reader.end(undefined)
+        const failed = post(url)
+        ;(await exports.reader(2 * round + 1)).end("the recording is broken")
+        expect([(await failed).status, await (await failed).text()]).toEqual([500, "the recording is broken\n"])
+        await until(() => exports.audits.length === 2 * (round + 1))
+      }
+    })
+    expect(exports.outcomes().slice(0, 2)).toEqual([
+      ["the client went", 0],
+      ["failed: the recording is broken", 0],
+    ])
+  })
+})
+
+describe("a trace", () => {
+  test("is followed by its checksum", async () => {
+    const exports = new Exports()
+    await exports.serve({}, async (url) => {
+      const answered = new Promise<[string, string | undefined]>((resolve, reject) => {
+        const sent = httpRequest(`${url}/export`, { method: "POST" }, (response) => {
+          let text = ""
+          response.setEncoding("utf8").on("data", (piece: string) => {
+            text += piece
+          })
+          response.on("end", () => resolve([text, response.trailers["repr-digest"]]))
+        })
+        sent.on("error", reject)
+        sent.end(JSON.stringify(everything("ndjson")))
+      })
+      const reader = await exports.reader(0)
+      await reader.piece(Buffer.from("one "))
+      await reader.piece(Buffer.from("two"))
+      reader.end(undefined)
+      const sum = createHash("sha256").update("one two").digest("base64")
+      expect(await answered).toEqual(["one two", `sha-256=:${sum}:`])
+    })
+  })
+
+  test("that grows too large ends with a broken connection, or with a 413 when nothing of it has gone", async () => {
+    const exports = new Exports()
+    await exports.serve({}, async (url) => {
+      const begun = post(url, { maximum_bytes: 5 })
+      const reader = await exports.reader(0)
+      await reader.piece(Buffer.from("12345"))
+      const answer = await begun
+      await reader.piece(Buffer.from("6"))
+      await expect(answer.text()).rejects.toThrow()
+      const refused = post(url, { maximum_bytes: 5 })
+      await (await exports.reader(1)).piece(Buffer.from("123456"))
+      expect([(await refused).status, await (await refused).text()]).toEqual([
+        413,
+        "the trace is larger than 5 bytes, which is the most that is allowed\n",
+      ])
+    })
+    expect(exports.cancelled).toBe(2)
+    expect(exports.outcomes()).toEqual([
+      ["given up: the trace is larger than 5 bytes, which is the most that is allowed", 5],
+      ["given up: the trace is larger than 5 bytes, which is the most that is allowed", 0],
+    ])
+  })
+
+  test("that takes too long is given up", async () => {
+    const exports = new Exports()
+    await exports.serve({}, async (url) => {
+      const begun = post(url, { maximum_seconds: 3 })
+      await (await exports.reader(0)).piece(Buffer.from("some"))
+      const answer = await begun
+      exports.clock.advance(3000)
+      await expect(answer.text()).rejects.toThrow()
+    })
+    expect(exports.outcomes()).toEqual([["given up: it took longer than 3 s, which is the most that is allowed", 4]])
+    expect(exports.clock.pending).toBe(0)
+  })
+})
+
+describe("a trace for an object store", () => {
+  const target = { export_path: "s3://traces/monday" }
+
+  class Store implements ExportTarget {
+    readonly location = "s3://traces/monday"
+    written = ""
+    aborted: string | undefined
+    failing: "write" | "finish" | undefined
+    async write(data: Uint8Array): Promise<void> {
+      if (this.failing === "write") throw this.#error()
+      this.written += Buffer.from(data).toString("utf8")
+    }
+    async finish(): Promise<{ location: string; bytes: number }> {
+      if (this.failing === "finish") throw this.#error()
+      return { location: this.location, bytes: this.written.length }
+    }
+    async abort(reason: string): Promise<void> {
+      this.aborted = reason
+    }
+    #error() {
+      const address = { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "monday" } as const
+      return targetError(address, "denied", "AccessDenied: not yours")
+    }
+  }
+
+  const withStore = async (store: Store, use: (exports: Exports, url: string) => Promise<void>): Promise<Exports> => {
+    const exports = new Exports()
+    const openTarget = () => Effect.succeed(store)
+    await exports.serve({ openTarget }, (url) => use(exports, url))
+    return exports
+  }
+
+  test("is written there, and who accepts JSON is told where, how large, and its checksum", async () => {
+    const exports = await withStore(new Store(), async (exports, url) => {
+      const answer = post(url, target, { headers: { Accept: "application/json" } })
+      const reader = await exports.reader(0)
+      await reader.piece(Buffer.from("bytes"))
+      reader.end(undefined)
+      const sha256 = createHash("sha256").update("bytes").digest("hex")
+      expect(await (await answer).json()).toEqual({ location: "s3://traces/monday", bytes: 5, sha256 })
+    })
+    expect(exports.audits).toMatchObject([{ target: "s3://traces/monday", bytes: 5, outcome: "whole" }])
+  })
+
+  test("leaves SimKube's client an empty body, which it would otherwise write over the object", async () => {
+    await withStore(new Store(), async (exports, url) => {
+      const answer = post(url, target)
+      const reader = await exports.reader(0)
+      await reader.piece(Buffer.from("bytes"))
+      reader.end(undefined)
+      const { status, headers } = await answer
+      expect([status, headers.get("kubereel-location"), headers.get("kubereel-bytes")]).toEqual([
+        200,
+        "s3://traces/monday",
+        "5",
+      ])
+      expect(await (await answer).text()).toBe("")
+    })
+  })
+
+  test.each(["write", "finish"] as const)(
+    "that the store refuses at %s is a 502 with its reason, and given up",
+    async (step) => {
+      const store = new Store()
+      store.failing = step
+      await withStore(store, async (exports, url) => {
+        const answer = post(url, target)
+        const reader = await exports.reader(0)
+        await reader.piece(Buffer.from("bytes"))
+        reader.end(undefined)
+        expect([(await answer).status, await (await answer).text()]).toEqual([
+          502,
+          "cannot write s3://traces/monday: AccessDenied: not yours\n",
+        ])
+      })
+      expect(store.aborted).toBeDefined()
+    },
+  )
+
+  test.each<[string, (reader: ExportReader, exports: Exports) => void, number, string]>([
+    ["fails", (reader) => reader.end("the recording is broken"), 500, "the recording is broken"],
+    ["takes too long", (_, { clock }) => clock.advance(3_600_000), 504, "longer than 3600 s"],
+  ])("that %s leaves nothing there", async (_, happen, status, text) => {
+    const store = new Store()
+    await withStore(store, async (exports, url) => {
+      const answer = post(url, target)
+      const reader = await exports.reader(0)
+      await reader.piece(Buffer.from("bytes"))
+      happen(reader, exports)
+      expect([(await answer).status, await (await answer).text()]).toEqual([status, expect.stringContaining(text)])
+    })
+    expect(store.aborted).toBeDefined()
+  })
+
+  test("that nobody waits for any more is given up, and its place is free", async () => {
+    const store = new Store()
+    const exports = await withStore(store, async (exports, url) => {
+      const abort = new AbortController()
+      const answer = post(url, target, { signal: abort.signal }).catch(() => undefined)
+      await (await exports.reader(0)).piece(Buffer.from("bytes"))
+      abort.abort()
+      await answer
+      await until(() => exports.audits.length === 1)
+    })
+    expect([exports.cancelled, store.aborted]).toEqual([1, "gone"])
+    expect(exports.outcomes()).toEqual([["the client went", 5]])
+  })
+
+  test("shows signs of life while it is written, to those who accept JSON", async () => {
+    await withStore(new Store(), async (exports, url) => {
+      let signs = 0
+      const answered = new Promise<number | undefined>((resolve, reject) => {
+        const headers = { accept: "application/json" }
+        const sent = httpRequest(`${url}/export`, { method: "POST", headers }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        })
+        sent.on("information", ({ statusCode }) => {
+          if (statusCode === 102) signs++
+        })
+        sent.on("error", reject)
+        sent.end(JSON.stringify({ ...everything("ndjson"), ...target }))
+      })
+      const reader = await exports.reader(0)
+      for (let count = 1; count <= 2; count++) {
+        exports.clock.advance(30_000)
+        await until(() => signs === count)
+      }
+      reader.end(undefined)
+      expect(await answered).toBe(200)
+    })
+  })
+})

@@ -1,0 +1,57 @@
+/** A configuration that cannot be used is told to whoever tells people, and what tells them is taken back when it can. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import { expect, test } from "vitest"
+import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { followConfiguration, Reloads } from "../../../src/recorder/configuration/follow-configuration.ts"
+import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+
+const load = { allowSecrets: false, defaults: { defaultDetect, defaultIgnore } }
+
+test("a mistake is told with its place, and is mended by the old text as by a new one", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))
+  const file = join(directory, "tracer.yml")
+  const good = "trackedObjects:\n  v1.ConfigMap: {}\n"
+  const told: string[] = []
+  const log: string[] = []
+  const say = (line: string): void => void log.push(line)
+  try {
+    writeFileSync(file, good)
+    const program = Effect.gen(function* () {
+      const { configuration } = yield* loadConfiguration(file, load)
+      const reconfigure = async () => ({ added: [], restarted: [], kept: [], removed: [], isComplete: true })
+      const reload = yield* followConfiguration(
+        { reconfigure },
+        { file, configuration, load, namespaces: [] },
+        { error: say, warn: say, info: say, debug: say },
+        new Reloads(new ManualClock()),
+        {
+          warn: ({ reason, action, note }) => told.push(`${reason} ${action}: ${note}`),
+          mended: () => told.push("mended"),
+        },
+      )
+      const write = (text: string) =>
+        Effect.promise(() => {
+          writeFileSync(file, text)
+          return reload()
+        })
+      yield* write("trackedObjects:\n  v1.ConfigMap: {detekt: all}\n")
+      yield* write(good)
+      yield* write("trackedObjects: [\n")
+      yield* write("trackedObjects:\n  v1.Service: {}\n")
+    })
+    await Effect.runPromise(Effect.scoped(program))
+    const [detekt, old, bracket, other] = told
+    expect(detekt).toMatch(
+      /^ConfigurationInvalid Reload: The changed configuration cannot be used; the one before it stays in force\. .*tracer\.yml:2:\d+: unknown key "detekt"/,
+    )
+    expect(bracket).toMatch(/^ConfigurationInvalid Reload: .*tracer\.yml:\d/)
+    expect([old, other, told.length]).toEqual(["mended", "mended", 4])
+    expect(log).toContain("the changed configuration cannot be used; the one before it stays in force")
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+})

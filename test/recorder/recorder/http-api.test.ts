@@ -1,0 +1,73 @@
+/** The interface itself, with sources of the test's own. */
+import * as Effect from "effect/Effect"
+import { expect, test } from "vitest"
+import { anybody } from "../../../src/recorder/access/access.ts"
+import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/limits.ts"
+import type { ExportReader } from "../../../src/recorder/export/service.ts"
+import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
+import { everything } from "./recorder-command.ts"
+
+const head = '{"incomplete":{"v1.Pod":"forbidden"}}\n'
+
+const sources: HttpApiSources = {
+  isReady: () => true,
+  verboseReadiness: () => "all\n",
+  metrics: Effect.succeed(""),
+  startExport: (_, reader: ExportReader) =>
+    Effect.sync(() => {
+      void reader.piece(Buffer.from(head)).then(() => reader.end(undefined))
+      return {
+        incomplete: "v1.Pod=forbidden",
+        unknownOwners: undefined,
+        removed: [],
+        gaps: 2,
+        leftOut: [],
+        cancel: () => undefined,
+      }
+    }),
+  access: anybody,
+  turnedAway: () => undefined,
+  coverage: () => Effect.fail({ status: 500, message: "not here" }),
+  forecast: () => Effect.fail({ status: 500, message: "not here" }),
+  places: new ExportPlaces(),
+  limits: defaultExportLimits,
+  audit: () => undefined,
+  barred: () => ({ status: 403, message: "not there" }),
+  openTarget: () => Effect.never,
+  uploadLeft: () => undefined,
+}
+
+test("an address is taken before there is anything to say, and whoever comes by then is told so", async () => {
+  const program = Effect.gen(function* () {
+    const bound = yield* bindHttpApi("127.0.0.1", 0)
+    const get = (path: string) =>
+      Effect.promise(async () => {
+        const answer = await fetch(bound.url + path)
+        return [answer.status, await answer.text()]
+      })
+    expect(yield* get("/healthz")).toEqual([200, "ok\n"])
+    for (const path of ["/readyz", "/metrics", "/export"]) {
+      expect(yield* get(path)).toEqual([503, "the recorder is starting; ask again\n"])
+    }
+    yield* serveHttpApi(bound, sources)
+    expect(yield* get("/readyz")).toEqual([200, "ok\n"])
+  })
+  await Effect.runPromise(Effect.scoped(program))
+})
+
+test("the header of an export names the kinds that the trace itself was given", async () => {
+  const program = Effect.gen(function* () {
+    const bound = yield* bindHttpApi("127.0.0.1", 0)
+    yield* serveHttpApi(bound, sources)
+    yield* Effect.promise(async () => {
+      const answer = await fetch(`${bound.url}/export`, {
+        method: "POST",
+        body: JSON.stringify(everything("ndjson")),
+      })
+      expect(await answer.text()).toBe(head)
+      expect(answer.headers.get("kubereel-incomplete")).toBe("v1.Pod=forbidden")
+      expect(answer.headers.get("kubereel-gaps")).toBe("2")
+    })
+  })
+  await Effect.runPromise(Effect.scoped(program))
+})

@@ -1,0 +1,100 @@
+/** The threads' limits stay inside the container's, and never make work impossible. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { measuredMemory, unlimitedMegabytes, worstMegabytes } from "../../../src/recorder/memory/measured-memory.ts"
+import { describeShortage, memoryLimitsOf } from "../../../src/recorder/memory/memory-shares.ts"
+import { memoryLimits, type WorkerRole } from "../../../src/recorder/worker-entries.ts"
+
+const mebibyte = 1024 * 1024
+const roles: ReadonlyArray<WorkerRole> = ["watcher", "store", "owner-resolver", "exporter"]
+const within = (bytes: number) => ({ bytes, file: "/sys/fs/cgroup/memory.max" })
+const machine = (bytes: number) => ({ bytes, file: undefined })
+
+const kinds = fc.integer({ min: 1, max: 300 })
+const objects = fc.integer({ min: 0, max: 3_000_000 })
+
+test("with all threads at their limits, one watcher grown to its own, everything fits into what the manifests ask for", () => {
+  fc.assert(
+    fc.property(kinds, objects, (watched, alive) => {
+      const bytes = worstMegabytes(watched, alive) * 1e6
+      const limits = memoryLimitsOf(within(bytes), watched)
+      const limited = roles.reduce((sum, role) => sum + limits[role].oldGenerationMb * mebibyte, 0)
+      const others = (watched - 1) * measuredMemory.watcherHeap * 1e6
+      expect(limited + others + unlimitedMegabytes(watched) * 1e6).toBeLessThanOrEqual(bytes)
+    }),
+  )
+})
+
+test("each role may keep what it needs, as measured, for as many objects as the manifests were made for", () => {
+  fc.assert(
+    fc.property(kinds, fc.integer({ min: 0, max: 500_000 }), (watched, alive) => {
+      const limits = memoryLimitsOf(within(worstMegabytes(watched, alive) * 1e6), watched)
+      const megabytes = (role: WorkerRole): number => (limits[role].oldGenerationMb * mebibyte) / 1e6
+      // 75 MB with the lives of 100,000 pods; an export of 100,000 objects 117 MB with its garbage, 80 without.
+      expect(megabytes("watcher")).toBeGreaterThan(8.5 + (0.67 * alive) / 1000)
+      expect(megabytes("exporter")).toBeGreaterThan(30 + (0.6 * alive) / 1000)
+      expect(megabytes("store")).toBeGreaterThan(10)
+      expect(megabytes("owner-resolver")).toBeGreaterThan(24)
+    }),
+  )
+})
+
+test("more memory never means a lower limit, and more kinds never a higher one", () => {
+  const size = fc.integer({ min: 1, max: 64 * 1024 }).map((megabytes) => megabytes * 1e6)
+  fc.assert(
+    fc.property(size, size, kinds, kinds, (one, other, few, many) => {
+      const [less, more] = [Math.min(one, other), Math.max(one, other)]
+      for (const role of roles) {
+        const limit = (bytes: number, count: number): number =>
+          memoryLimitsOf(within(bytes), count)[role].oldGenerationMb
+        expect(limit(less, few)).toBeLessThanOrEqual(limit(more, few))
+        expect(limit(less, Math.max(few, many))).toBeLessThanOrEqual(limit(less, Math.min(few, many)))
+      }
+    }),
+  )
+})
+
+test("where memory is plenty the limits are the usual ones, and young generations always are", () => {
+  expect(memoryLimitsOf(machine(64e9), 7)).toEqual(memoryLimits)
+  for (const role of roles)
+    expect(memoryLimitsOf(within(1e6), 7)[role].youngGenerationMb).toBe(memoryLimits[role].youngGenerationMb)
+})
+
+test("the pod that reel k8s prints by default gives each role room", () => {
+  // 7 kinds, 10,000 objects.
+  expect(memoryLimitsOf(within(560 * mebibyte), 7)).toMatchObject({
+    watcher: { oldGenerationMb: 79 },
+    store: { oldGenerationMb: 26 },
+    "owner-resolver": { oldGenerationMb: 34 },
+    exporter: { oldGenerationMb: 83 },
+  })
+})
+
+describe("a shortage of memory", () => {
+  test("names the bound, where it stands, what is needed and what to do", () => {
+    expect(describeShortage(within(268_435_456), 7)).toBe(
+      "by /sys/fs/cgroup/memory.max this process may take 256 MiB of memory, and a recorder of 7 kinds needs 516 MiB when the disk is full while somebody " +
+        "exports: it may be ended for want of memory then. Give it more (a pod: resources.limits.memory, which reel k8s computes), or record fewer kinds",
+    )
+    expect(describeShortage(machine(268_435_456), 1)).toMatch(
+      /^this machine has 256 MiB of memory, and a recorder of 1 kind /,
+    )
+  })
+
+  test("is no concern of a pod with the memory that the manifests give it", () => {
+    fc.assert(
+      fc.property(kinds, objects, (watched, alive) => {
+        expect(describeShortage(within(worstMegabytes(watched, alive) * 1e6), watched)).toBeUndefined()
+      }),
+    )
+  })
+
+  test("leaves every role what it begins with", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 400e6 }), kinds, (bytes, watched) => {
+        const limits = memoryLimitsOf(within(bytes), watched)
+        expect(roles.map((role) => limits[role].oldGenerationMb)).toEqual([60, 24, 32, 64])
+      }),
+    )
+  })
+})

@@ -1,0 +1,145 @@
+import { expect, test } from "vitest"
+import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
+import { NoticeLog } from "../../../src/recorder/notices/notice-log.ts"
+import type { RecorderNotice } from "../../../src/recorder/recorder-actors.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+
+const listening = () => {
+  const clock = new ManualClock()
+  const said: string[] = []
+  const at = (level: string) => (message: string) => {
+    if (level !== "debug") said.push(`${level} ${message}`)
+  }
+  const log = new NoticeLog({ error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") }, clock)
+  const kind = (state: KindState, detail: string, gvk = "v1.Pod"): void =>
+    log.hear({ type: "kind", gvk, report: { type: "state", state, detail, atMicros: 0 } })
+  const hear = (notice: RecorderNotice): void => log.hear(notice)
+  return { clock, said, kind, hear, log }
+}
+
+test("a kind that fails for one reason all night is said to fail once, and once to be well", () => {
+  const { clock, said, kind } = listening()
+  kind("listing", "first list")
+  kind("watching", "from version 7")
+  for (let hour = 0; hour < 8; hour++) {
+    kind("failing", `the watch ended after ${hour * 100} ms`)
+    // Each try begins as if it succeeded.
+    kind("watching", "from version 7")
+    clock.advance(999)
+  }
+  clock.advance(1)
+  clock.advance(10_000)
+  expect(said).toEqual([
+    "info v1.Pod listing: first list",
+    "info v1.Pod watching: from version 7",
+    "warn v1.Pod failing: the watch ended after 0 ms",
+    "info v1.Pod watching: from version 7",
+  ])
+})
+
+test("another reason is news", () => {
+  const { said, kind } = listening()
+  kind("failing", "connection refused")
+  kind("failing", "HTTP 500")
+  kind("forbidden", "HTTP 403")
+  expect(said).toEqual([
+    "warn v1.Pod failing: connection refused",
+    "warn v1.Pod failing: HTTP 500",
+    "warn v1.Pod forbidden: HTTP 403",
+  ])
+})
+
+test("a list that leaves a gap is a warning that says so", () => {
+  const { said, kind } = listening()
+  kind("watching", "from version 7")
+  kind("listing", "expired")
+  expect(said[1]).toMatch(/^warn v1\.Pod listing: the server no longer has .*; a gap is recorded$/)
+})
+
+test("a gap is said even if its kind was failing and is well again in no time", () => {
+  const { clock, said, kind } = listening()
+  kind("watching", "from version 7")
+  for (let turn = 0; turn < 3; turn++) {
+    kind("failing", "connection refused")
+    kind("listing", "expired")
+    // The list is due for as long as it has not come.
+    kind("failing", "connection refused")
+    kind("listing", "expired")
+    kind("watching", "from version 9")
+    clock.advance(1000)
+  }
+  kind("failing", "connection refused")
+  kind("listing", "expired")
+  kind("stopped", "asked to")
+  const shortened = said.map((line) => line.replace("v1.Pod ", "").split(/[:;]/)[0])
+  const turn = ["warn failing", "warn listing", "info watching"]
+  expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
+})
+
+test("a recording of an earlier format says that it takes its time, how far it is, and when it is done", () => {
+  const { said, hear } = listening()
+  for (const share of [0, 0.4567, 1]) hear({ type: "extending", from: 3, to: 4, share })
+  expect(said).toEqual([
+    expect.stringMatching(/^info the recording is of format 3 and becomes one of format 4 before anything is recorded/),
+    "info the recording is of format 3 and becomes one of format 4: 45 %",
+    "info the recording is of format 3 and is of format 4 now",
+  ])
+})
+
+test("a 401 is said once for all kinds, and again after one has recovered", () => {
+  const { clock, said, kind, hear } = listening()
+  const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })
+  unauthorized("v1.Pod")
+  unauthorized("v1.Node")
+  unauthorized("v1.Pod")
+  expect(said).toHaveLength(1)
+  for (const gvk of ["v1.Pod", "v1.Node"]) kind("watching", "from version 7", gvk)
+  clock.advance(1000)
+  unauthorized("v1.Pod")
+  expect(said.filter((line) => line.includes("401"))).toHaveLength(2)
+})
+
+test("a full disk is said at once, then once a minute, and when it has room again", () => {
+  const { clock, said, hear } = listening()
+  for (let second = 0; second < 100; second++) {
+    hear({ type: "store", trouble: "no space left." })
+    clock.advance(1000)
+  }
+  hear({ type: "store", trouble: undefined })
+  hear({ type: "store", trouble: undefined })
+  expect(said.map((line) => line.split(":")[0])).toEqual([
+    "error the recording cannot be written",
+    "error the recording cannot be written",
+    "info the recording can be written again",
+  ])
+})
+
+test("the first cluster is no news, another one is", () => {
+  const { said, hear } = listening()
+  const cluster = (uid: string): void => hear({ type: "kind", gvk: "v1.Pod", report: { type: "cluster", uid } })
+  cluster("one")
+  cluster("one")
+  expect(said).toEqual([])
+  cluster("two")
+  expect(said).toEqual(["warn namespace kube-system has UID two"])
+})
+
+test("a watcher that ended and is well again is heard of", () => {
+  const { said, kind, hear } = listening()
+  kind("watching", "from version 7")
+  hear({ type: "actor", name: "watcher v1.Pod", gvk: "v1.Pod", state: "backing-off", reason: "out of memory" })
+  kind("watching", "from version 8")
+  expect(said.slice(1)).toEqual([
+    "warn watcher v1.Pod ended and is started again",
+    "info v1.Pod watching: from version 8",
+  ])
+})
+
+test("nothing is said after the end", () => {
+  const { clock, said, kind, log } = listening()
+  kind("failing", "connection refused")
+  kind("watching", "from version 7")
+  log.close()
+  clock.advance(5000)
+  expect(said).toHaveLength(1)
+})

@@ -1,0 +1,154 @@
+/** Reviews, whose answers are those of Kubernetes 1.34.4 to a member of system:masters. */
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Sandbox } from "../../../../src/sandbox/index.ts"
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await Sandbox.start()
+})
+afterAll(() => sandbox.close())
+
+const authorization = "/apis/authorization.k8s.io/v1"
+const authentication = "/apis/authentication.k8s.io/v1"
+
+const ask = (path: string, body: object) => {
+  const { status, text } = sandbox.request({ method: "POST", path, body, userAgent: "probe/1.0" })
+  return { status, body: JSON.parse(text) as Record<string, unknown> & { message?: string } }
+}
+
+const pods = { verb: "get", resource: "pods", namespace: "default" }
+
+describe("access", () => {
+  test("is allowed, and the answer is the question with a status, down to the fields of its manager", () => {
+    const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      kind: "SelfSubjectAccessReview",
+      apiVersion: "authorization.k8s.io/v1",
+      metadata: {
+        managedFields: [
+          {
+            manager: "probe",
+            operation: "Update",
+            apiVersion: "authorization.k8s.io/v1",
+            time: expect.any(String),
+            fieldsType: "FieldsV1",
+            fieldsV1: {
+              "f:spec": { "f:resourceAttributes": { ".": {}, "f:namespace": {}, "f:resource": {}, "f:verb": {} } },
+            },
+          },
+        ],
+      },
+      spec: { resourceAttributes: pods },
+      status: { allowed: true },
+    })
+  })
+
+  test.each([
+    ["subjectaccessreviews", { spec: { user: "jane", resourceAttributes: pods } }],
+    ["subjectaccessreviews", { spec: { groups: ["a"], nonResourceAttributes: { verb: "get", path: "/healthz" } } }],
+    ["namespaces/default/localsubjectaccessreviews", { spec: { user: "jane", resourceAttributes: pods } }],
+  ])("of others is allowed too: %s", (path, question) => {
+    expect(ask(`${authorization}/${path}`, question)).toMatchObject({
+      status: 201,
+      body: { status: { allowed: true } },
+    })
+  })
+
+  test.each([
+    ["selfsubjectaccessreviews", { spec: {} }, "spec.resourceAttributes"],
+    [
+      "selfsubjectaccessreviews",
+      { spec: { resourceAttributes: pods, nonResourceAttributes: { verb: "get", path: "/healthz" } } },
+      "spec.nonResourceAttributes",
+    ],
+    ["subjectaccessreviews", { spec: { resourceAttributes: pods } }, "spec.user"],
+    [
+      "namespaces/default/localsubjectaccessreviews",
+      { spec: { user: "jane", resourceAttributes: { ...pods, namespace: "other" } } },
+      "spec.resourceAttributes.namespace",
+    ],
+  ])("is refused: %s %j for %s", (path, question, field) => {
+    expect(ask(`${authorization}/${path}`, question)).toMatchObject({
+      status: 422,
+      body: { details: { group: "authorization.k8s.io", causes: [{ reason: "FieldValueInvalid", field }] } },
+    })
+  })
+
+  test("is asked for objects that have no name", () => {
+    const question = { metadata: { name: "x" }, spec: { resourceAttributes: pods } }
+    const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, question)
+    expect(status).toBe(422)
+    expect(body.details).toMatchObject({ causes: [{ reason: "FieldValueInvalid", field: "metadata" }] })
+  })
+
+  test("has rules: everything", () => {
+    const path = `${authorization}/selfsubjectrulesreviews`
+    expect(ask(path, { spec: { namespace: "default" } })).toMatchObject({
+      status: 201,
+      body: {
+        metadata: {},
+        spec: {},
+        status: { resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }], incomplete: false },
+      },
+    })
+    expect(ask(path, { spec: {} })).toMatchObject({ status: 400, body: { message: "no namespace on request" } })
+  })
+})
+
+describe("tokens", () => {
+  const path = `${authentication}/tokenreviews`
+  const issuer = "https://kubernetes.default.svc"
+
+  test("are all good, for the server itself", () => {
+    expect(ask(path, { spec: { token: "any" } })).toMatchObject({
+      status: 201,
+      body: { spec: { token: "any" }, status: { authenticated: true, audiences: [issuer] } },
+    })
+    const elsewhere = ask(path, { spec: { token: "any", audiences: ["elsewhere"] } })
+    expect(elsewhere.body.status).toEqual({ user: {}, error: "invalid bearer token" })
+  })
+
+  test("of ServiceAccounts are theirs, for the audiences that they were made for", () => {
+    const uid = sandbox.put("v1.ServiceAccount", { metadata: { name: "bot", namespace: "default" } }).metadata.uid
+    const made = ask("/api/v1/namespaces/default/serviceaccounts/bot/token", { spec: { audiences: [issuer, "other"] } })
+    const { token } = (made.body as unknown as { status: { token: string } }).status
+    const user = {
+      username: "system:serviceaccount:default:bot",
+      uid,
+      groups: ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"],
+      extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^JTI=[0-9a-f-]{36}$/)] },
+    }
+    const status = (audiences?: ReadonlyArray<string>) => ask(path, { spec: { token, audiences } }).body.status
+    expect(status()).toEqual({ authenticated: true, user, audiences: [issuer] })
+    expect(status(["other", "third"])).toEqual({ authenticated: true, user, audiences: ["other"] })
+    const mismatch = `token audiences ["${issuer}" "other"] is invalid for the target audiences ["third"]`
+    expect(status(["third"])).toEqual({ user: {}, error: `[invalid bearer token, ${mismatch}]` })
+  })
+
+  test("must be given", () => {
+    expect(ask(path, { spec: {} })).toMatchObject({
+      status: 400,
+      body: { message: "token is required for TokenReview in authentication" },
+    })
+  })
+
+  test("tell who one is", () => {
+    const { body } = ask(`${authentication}/selfsubjectreviews`, {})
+    expect(body).toMatchObject({
+      kind: "SelfSubjectReview",
+      status: { userInfo: { groups: ["system:masters", "system:authenticated"] } },
+    })
+    expect(Object.keys(body.metadata as object)).toEqual(["creationTimestamp"])
+  })
+})
+
+test("nothing of it is stored: there is nothing to read, and no other method", () => {
+  const before = sandbox.resourceVersion
+  ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
+  expect(sandbox.resourceVersion).toBe(before)
+  const path = `${authorization}/selfsubjectaccessreviews/x`
+  expect(sandbox.request({ method: "DELETE", path }).status).toBeGreaterThanOrEqual(404)
+  expect(sandbox.request({ method: "GET", path }).status).toBeGreaterThanOrEqual(404)
+})
