@@ -7,7 +7,7 @@
  */
 
 import { KindConflictError } from "../../../apiserver/errors.ts"
-import { type DefinedKind, definedKinds } from "../../../apiserver/kinds/definition.ts"
+import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import type { OpenApiDocuments } from "../../../apiserver/openapi/openapi-document.ts"
 import type { ChangeRecord } from "../../../apiserver/watch/change.ts"
@@ -107,9 +107,7 @@ export class CustomKinds {
       }
       if (old !== undefined) writable.forget(old.resource)
       describe(writable, kind)
-      const { gvk, plural, namespaced, subresources = [] } = kind.resource
-      const below = subresources.filter((name) => name === "status" || name === "scale")
-      documents.add({ gvk, plural, listKind: kind.listKind, namespaced, schema: kind.schema, subresources: below })
+      documents.add(publishedKind(kind))
     }
     return undefined
   }
