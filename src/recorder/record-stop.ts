@@ -24,6 +24,7 @@ export const recordStop = (store: Recording["store"], { gvk, detail, atMicros }:
       toTime: atMicros,
       reason: "stopped" as const,
       detail,
+      namespace: "",
     }
     yield* patiently(store, store.call("recordGap", { gvk, gap }))
   })

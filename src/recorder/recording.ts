@@ -56,8 +56,6 @@ export type RecordingNotice =
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
   /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
-  /** A recording of an earlier format is being made one of today's; `share` of it is done, 0 to 1. */
-  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
   /** The recording was closed before the store took this, in words. */
   | { readonly type: "unwritten"; readonly what: string }
 
@@ -161,8 +159,6 @@ export const startRecording = (options: RecordingOptions) =>
             return
           case "refused":
             return refused(report)
-          case "extending":
-            return options.notify(report)
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()

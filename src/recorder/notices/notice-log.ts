@@ -86,8 +86,6 @@ export class NoticeLog {
           `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
           { reason: notice.reason },
         )
-      case "extending":
-        return this.#extending(notice)
       case "unwritten":
         return voice.error(`the recording was closed before this could be written to it: ${notice.what}`)
     }
@@ -156,16 +154,6 @@ export class NoticeLog {
     const line = this.#unsaidGaps.get(gvk)
     this.#unsaidGaps.delete(gvk)
     if (line !== undefined) this.#voice.warn(line)
-  }
-
-  /** Nothing is recorded meanwhile, for half a minute or more. */
-  #extending({ from, to, share }: Extract<RecordingNotice, { type: "extending" }>): void {
-    const what = `the recording is of format ${from} and`
-    if (share >= 1) return this.#voice.info(`${what} is of format ${to} now`)
-    if (share > 0) return this.#voice.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
-    this.#voice.info(
-      `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
-    )
   }
 
   #trouble(of: string, message: string): void {
