@@ -24,6 +24,7 @@ export const recordStop = (store: WatchedStore, { gvk, detail, atMicros }: KindS
       toTime: atMicros,
       reason: "stopped" as const,
       detail,
+      namespace: "",
     }
     yield* patiently(store, store.call("recordGap", { gvk, gap }))
   })

@@ -138,8 +138,6 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             return
           case "refused":
             return refused(report)
-          case "extending":
-            return options.notify(report)
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()

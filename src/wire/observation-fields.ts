@@ -185,6 +185,7 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
   let reason = ""
   let detail = ""
   let gvk = ""
+  let namespace = ""
   reading(columns, () => {
     while (reader.pos < end) {
       const tag = reader.uint32()
@@ -195,12 +196,13 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
       else if (tag === GapTag.reason) reason = reader.string()
       else if (tag === GapTag.detail) detail = reader.string()
       else if (tag === GapTag.gvk) gvk = reader.string()
-      else skipUnknown(columns, reader, tag, GapTag.gvk >>> 3)
+      else if (tag === GapTag.namespace) namespace = reader.string()
+      else skipUnknown(columns, reader, tag, GapTag.namespace >>> 3)
     }
   })
   if (!isGapReason(reason)) throw malformed(columns, `gap reason ${JSON.stringify(reason)}`)
   if (!isTime(fromTime) || !isTime(toTime)) throw malformed(columns, `gap from ${fromTime} to ${toTime}`)
-  const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail }
+  const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail, namespace }
   if (gvk === "") return gap
   if (parseGvk(gvk) === undefined) throw malformed(columns, `gap of kind ${JSON.stringify(gvk)}`)
   return { ...gap, gvk }

@@ -48,6 +48,8 @@ export interface Gap {
   readonly reason: GapReason
   /** One sentence for people. */
   readonly detail: string
+  /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */
+  readonly namespace: string
   /** The kind that it is of, if that is not the frame's: the pod watcher speaks for pods and for their lifecycles. */
   readonly gvk?: string
 }
@@ -118,6 +120,7 @@ export const GapTag = {
   reason: (5 << 3) | 2,
   detail: (6 << 3) | 2,
   gvk: (7 << 3) | 2,
+  namespace: (8 << 3) | 2,
 } as const
 
 /** Wire tags of `PodLife`. */

@@ -212,9 +212,10 @@ export class ObservationsBuilder {
 
   /** Reports a missing range. `false` if it does not fit. */
   addGap(gap: Gap): boolean {
-    const { gvk = "" } = gap
-    const units = gap.fromVersion.length + gap.toVersion.length + gap.reason.length + gap.detail.length + gvk.length
-    if (!this.#fits(6 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
+    const { gvk = "", namespace } = gap
+    const versions = gap.fromVersion.length + gap.toVersion.length
+    const units = versions + gap.reason.length + gap.detail.length + gvk.length + namespace.length
+    if (!this.#fits(7 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
     const rare = this.#rare
     rare.uint32(Tag.gaps).fork()
     if (gap.fromVersion !== "") rare.uint32(GapTag.fromVersion).string(gap.fromVersion)
@@ -224,6 +225,7 @@ export class ObservationsBuilder {
     rare.uint32(GapTag.reason).string(gap.reason)
     if (gap.detail !== "") rare.uint32(GapTag.detail).string(gap.detail)
     if (gvk !== "") rare.uint32(GapTag.gvk).string(gvk)
+    if (namespace !== "") rare.uint32(GapTag.namespace).string(namespace)
     rare.ldelim()
     return true
   }

@@ -7,6 +7,7 @@ import {
   DiskFullError,
   NewerRecordingError,
   NotARecordingError,
+  OlderRecordingError,
   UncommittedFramesError,
 } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
@@ -197,6 +198,7 @@ describe("the state of a kind", () => {
       clusterUid: "",
       listReason: "",
       selection: "",
+      recordedSince: 0,
     })
     expect([...archive.writer.liveObjects(POD)]).toEqual([])
   })
@@ -220,6 +222,7 @@ describe("the state of a kind", () => {
         clusterUid: "c-1",
         listReason: "",
         selection: "",
+        recordedSince: START + 1,
       })
       // A bookmark: no events, a version.
       writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 2, completeThrough: "150" }))
@@ -237,6 +240,7 @@ describe("the state of a kind", () => {
       clusterUid: "c-1",
       listReason: "",
       selection: "",
+      recordedSince: START + 1,
     })
   })
 
@@ -470,6 +474,19 @@ describe("opening", () => {
       `format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}. Upgrade`,
     )
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
+  })
+
+  test("refuses the recording of a build before the first release, also for writing, and leaves it as it is", () => {
+    const directory = temporaryDirectory()
+    opened(directory)[Symbol.dispose]()
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.exec(`PRAGMA user_version = ${FORMAT_VERSION - 1}`)
+    database.close()
+    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
+    expect(() => ArchiveReader.open(directory)).toThrow(
+      `format ${FORMAT_VERSION - 1}, this version reads format ${FORMAT_VERSION}. It was written by a build before the first release`,
+    )
+    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 1 }])
   })
 
   test("refuses another program's database", () => {

@@ -113,9 +113,10 @@ const anyGap: fc.Arbitrary<Gap> = fc.record(
     toTime: fc.maxSafeInteger().map(Math.abs),
     reason: fc.constantFrom("expired", "overload", "stopped", "cluster-restored"),
     detail: anyText,
+    namespace: anyText,
     gvk: fc.constantFrom("lifecycle/v1.Pod", "v1.Pod"),
   },
-  { requiredKeys: ["fromVersion", "toVersion", "fromTime", "toTime", "reason", "detail"] },
+  { requiredKeys: ["fromVersion", "toVersion", "fromTime", "toTime", "reason", "detail", "namespace"] },
 )
 
 const anyPodLife: fc.Arbitrary<PodLife> = fc
@@ -177,7 +178,10 @@ const sample: SampleFrame = {
     { number: 2, uid: "u-2", namespace: "", name: "node-ü" },
   ],
   gaps: [
-    { fromVersion: "5", toVersion: "9", fromTime: START, toTime: START + 1, reason: "expired", detail: "410 Gone" },
+    {
+      ...{ fromVersion: "5", toVersion: "9", fromTime: START, toTime: START + 1 },
+      ...{ reason: "expired", detail: "410 Gone", namespace: "shop" },
+    },
   ],
   podLives: [
     {
@@ -229,6 +233,7 @@ describe("the wire of observations", () => {
       to_time: START + 1,
       reason: "expired",
       detail: "410 Gone",
+      namespace: "shop",
     })
     expect(decoded.complete_through).toBe("18446744073709551615")
     const [first, last] = decoded.pod_lives

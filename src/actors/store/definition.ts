@@ -48,8 +48,6 @@ export type StoreReport =
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
   /** An owner was named that is not recorded, for the first time in this life, or stands open from an earlier one. */
   | { readonly type: "owners-named" }
-  /** A recording of an earlier format is made one of today's before anything can be recorded; `share` of it is done, 0 to 1. */
-  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
   /** The recording's files were taken away: there is nothing left to go on with. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -83,6 +81,7 @@ export const GapFields = Schema.Struct({
   toTime: Schema.Number,
   reason: Schema.Literals(["expired", "overload", "stopped", "cluster-restored"]),
   detail: Schema.String,
+  namespace: Schema.String,
 })
 
 export const storeControl = {

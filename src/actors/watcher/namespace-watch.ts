@@ -161,18 +161,13 @@ class NamespaceWatch implements KindWatch {
     // Also where nothing is: until now it was known that there was nothing.
     const left = new Set([...this.recorder.beside(kept), ...before.named])
     if (left.size > 0 || before.unnamed) {
-      // Said first: a deletion must not be in the recording without the doubt about it.
-      statistics.gaps++
       const fromTime = resume.completeTime
-      const what = before.unnamed ? "all other namespaces" : namesOf(left)
-      frames.gap({
-        fromVersion: "",
-        toVersion: "",
-        fromTime,
-        toTime: Math.max(frames.now(), fromTime),
-        reason: "stopped",
-        detail: `not recorded any more, and taken for gone: what is in ${what}`,
-      })
+      const gap = { fromVersion: "", toVersion: "", fromTime, toTime: Math.max(frames.now(), fromTime) } as const
+      // Recorded first: a deletion must not be in the recording without the doubt about it.
+      for (const namespace of before.unnamed ? [""] : [...left].sort()) {
+        statistics.gaps++
+        frames.gap({ ...gap, reason: "stopped", detail: noLongerRecorded(namespace), namespace })
+      }
       this.recorder.confine(kept)
     }
     if (selection !== resume.selection) frames.selection(selection)
@@ -209,7 +204,7 @@ const listedForPods = ({ state, owed }: NamespaceResume): NamespaceResume =>
     ? { state, owed }
     : { state: { ...state, owes: "stopped" }, owed: { reason: "stopped", detail: interruption.detail } }
 
-const namesOf = (namespaces: ReadonlySet<string>): string => {
-  const [first = "", ...others] = [...namespaces].sort()
-  return others.length === 0 ? `namespace ${first}` : `namespace ${first} and ${others.length} others`
-}
+const noLongerRecorded = (namespace: string): string =>
+  namespace === ""
+    ? "all other namespaces are no longer recorded; what was in them is taken for gone"
+    : "the namespace is no longer recorded; what was in it is taken for gone"

@@ -8,7 +8,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Observations } from "../../wire/observations.ts"
-import { recordedSinceKey } from "./since-key.ts"
 
 /** State of one kind. Times are µs since the Unix epoch. */
 export interface KindState {
@@ -32,6 +31,11 @@ export interface KindState {
   readonly listReason: string
   /** What of the kind is recorded (see the watcher's selection); empty if that was never said. */
   readonly selection: string
+  /**
+   * When its first list was complete: from then on everything is known but for gaps, also of a kind of which there is no object.
+   * 0 before. Never changes afterwards.
+   */
+  readonly recordedSince: number
 }
 
 /** A kind with the archive's own number for it. */
@@ -48,17 +52,13 @@ export class KindTable {
   readonly #changed = new Set<Mutable<KindEntry>>()
   /** Kinds whose epoch began when no other cluster was known of. */
   readonly #awaitsCluster = new Set<KindEntry>()
-  /** Kinds whose first list has become complete since the last commit, and when. */
-  readonly #firstComplete = new Map<string, number>()
   #nextId = 1
   readonly #save: StatementSync
-  readonly #saveSince: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#save = database.prepare(`
       INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
-        last_event_time, cluster_uid, list_reason, selection) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#saveSince = database.prepare("INSERT OR IGNORE INTO metadata (key, value) VALUES (?, ?)")
+        last_event_time, cluster_uid, list_reason, selection, recorded_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     for (const kind of readKinds(database)) {
       this.#know({ ...kind })
       this.#nextId = Math.max(this.#nextId, kind.id + 1)
@@ -106,10 +106,9 @@ export class KindTable {
     }
     if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
       kind.listReason = ""
-      const isFirst = kind.completeThrough === "" && kind.epoch === 0
       kind.completeThrough = frame.completeThrough
       kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
-      if (isFirst) this.#firstComplete.set(kind.gvk, kind.completeThroughTime)
+      kind.recordedSince ||= kind.completeThroughTime
     }
     if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
@@ -144,8 +143,7 @@ export class KindTable {
     this.#changed.add(lives)
     lives.lastEventTime = Math.max(lives.lastEventTime, pods.lastEventTime)
     if (!isNewEpoch && !isComplete) return
-    if (isComplete && lives.completeThrough === "" && pods.epoch === 0)
-      this.#firstComplete.set(lives.gvk, pods.completeThroughTime)
+    if (isComplete) lives.recordedSince ||= pods.completeThroughTime
     lives.epoch = pods.epoch
     lives.completeThrough = pods.completeThrough
     lives.completeThroughTime = pods.completeThroughTime
@@ -166,15 +164,14 @@ export class KindTable {
         kind.clusterUid,
         kind.listReason,
         kind.selection,
+        kind.recordedSince,
       )
     }
-    for (const [gvk, time] of this.#firstComplete) this.#saveSince.run(recordedSinceKey(gvk), String(time))
   }
 
   /** After the commit. */
   markSaved(): void {
     this.#changed.clear()
-    this.#firstComplete.clear()
   }
 
   #know(kind: Mutable<KindEntry>): void {
@@ -204,6 +201,7 @@ export const unknownKind = (gvk: string): KindState => ({
   clusterUid: "",
   listReason: "",
   selection: "",
+  recordedSince: 0,
 })
 
 /** Object numbers a frame may use: those given out before it and those it names itself. */
@@ -227,7 +225,7 @@ export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
       nextObjectNumber: Number(row.next_object_number),
       lastEventTime: Number(row.last_event_time),
       clusterUid: String(row.cluster_uid),
-      // Columns of format 3: a reader may meet an earlier one.
-      listReason: String(row.list_reason ?? ""),
-      selection: String(row.selection ?? ""),
+      listReason: String(row.list_reason),
+      selection: String(row.selection),
+      recordedSince: Number(row.recorded_since),
     }))

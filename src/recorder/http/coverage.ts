@@ -19,6 +19,8 @@ export interface TimeRange {
 
 /** A range in which changes are missing or may be. */
 export interface CoverageGap extends TimeRange {
+  /** The only namespace that it concerns; the empty string: all of them. */
+  readonly namespace: string
   readonly reason: string
   readonly detail: string
 }
@@ -42,14 +44,19 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
+/** Whether a gap is of no interest: it is of a namespace that was not asked for. */
+export type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+
 /** What makes up a coverage, from the recording's directory and the states of its kinds. */
 export const coverageOf = (
   directory: string,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
+  excludesGap: ExcludesGap = () => false,
 ): Coverage => {
-  const { cut, kinds } = readCoverage(directory, { fromTime: window.start, untilTime: window.end })
+  const { cut, kinds: all } = readCoverage(directory, { fromTime: window.start, untilTime: window.end })
+  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
   const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
   const states = new Set(statuses.map(({ gvk }) => gvk))
@@ -71,9 +78,10 @@ const kindCoverage = (
   // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
-  const gaps = recorded.gaps.map(({ fromTime, toTime, reason, detail: said }) => ({
+  const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
     start: fromTime,
     end: toTime,
+    namespace,
     reason,
     detail: said,
   }))
@@ -101,13 +109,14 @@ export const askCoverage = (
   directory: string,
   window: TimeRange,
   nowMicros: number,
+  excludesGap?: ExcludesGap,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
     // A full disk is no reason to hide what is on it.
     Effect.ignore,
     Effect.andThen(
       Effect.try({
-        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros),
+        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros, excludesGap),
         catch: unreadable,
       }),
     ),

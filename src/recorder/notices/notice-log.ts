@@ -83,8 +83,6 @@ export class NoticeLog {
           `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
           { reason: notice.reason },
         )
-      case "extending":
-        return this.#extending(notice)
       case "unwritten":
         return log.error(`the recording was closed before this could be written to it: ${notice.what}`)
     }
@@ -153,16 +151,6 @@ export class NoticeLog {
     const line = this.#unsaidGaps.get(gvk)
     this.#unsaidGaps.delete(gvk)
     if (line !== undefined) this.#log.warn(line)
-  }
-
-  /** Nothing is recorded meanwhile, for half a minute or more. */
-  #extending({ from, to, share }: Extract<RecorderNotice, { type: "extending" }>): void {
-    const what = `the recording is of format ${from} and`
-    if (share >= 1) return this.#log.info(`${what} is of format ${to} now`)
-    if (share > 0) return this.#log.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
-    this.#log.info(
-      `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
-    )
   }
 
   #trouble(of: string, message: string): void {

@@ -199,9 +199,9 @@ describe("namespaces that are not asked for any more", () => {
       await life.serveAll()
       life.end()
     }
-    expect(gaps().map(({ detail }) => detail)).toEqual([
-      "not recorded any more, and taken for gone: what is in all other namespaces",
-      "not recorded any more, and taken for gone: what is in namespace stock",
+    expect(gaps().map(({ namespace, detail }) => [namespace, detail])).toEqual([
+      ["", "all other namespaces are no longer recorded; what was in them is taken for gone"],
+      ["stock", "the namespace is no longer recorded; what was in it is taken for gone"],
     ])
   })
 
@@ -231,7 +231,7 @@ describe("namespaces that are not asked for any more", () => {
     })
     const [frame] = frames.map((bytes) => decodeObservations(bytes))
     expect(frame?.gapCount).toBe(1)
-    expect(frame?.gap(0)).toMatchObject({ reason: "stopped", fromTime: 80 })
+    expect(frame?.gap(0)).toMatchObject({ reason: "stopped", fromTime: 80, namespace: "stock" })
     expect(frame?.podLifeCount).toBe(1)
     expect(frame?.podLife(0)).toMatchObject({ pod: 2, gone: true })
   })

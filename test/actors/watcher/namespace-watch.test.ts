@@ -35,10 +35,9 @@ const brief = (): ReadonlyArray<string> =>
   )
 
 const gapsIn = (): ReadonlyArray<string> =>
-  recorded().gaps.map(({ reason, detail, fromVersion, toVersion }) => {
-    const [, namespace] = /^in namespace (\S+): /.exec(detail) ?? []
-    return `${namespace} ${reason} ${fromVersion}..${toVersion}`
-  })
+  recorded().gaps.map(
+    ({ namespace, reason, fromVersion, toVersion }) => `${namespace} ${reason} ${fromVersion}..${toVersion}`,
+  )
 
 describe("a life that ends in the middle of a list of one namespace", () => {
   test("leaves that list to the next one, and lets the other go on where it was", async () => {
@@ -227,7 +226,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
       expect(told).toHaveLength(new Set(told).size)
       // What is missing lies in a gap of the namespace itself. Before the first list nobody promises anything.
       for (const namespace of isEstablished ? both : []) {
-        const own = gaps.filter(({ detail }) => detail.startsWith(`in namespace ${namespace}: `))
+        const own = gaps.filter((gap) => gap.namespace === namespace)
         const versions = new Set(events.map(({ resourceVersion }) => Number(resourceVersion)))
         const missing = cluster.changes.filter(
           (change) => change.namespace === namespace && !versions.has(change.version),

@@ -101,7 +101,7 @@ export class InterruptedLives {
       if (fromVersion === toVersion || ((reason !== "first" || this.#leaveOwnGaps) && gvk === own)) continue
       statistics.gaps++
       const toTime = Math.max(frames.now(), fromTime)
-      frames.gap({ gvk, fromVersion, toVersion, fromTime, toTime, ...interruption })
+      frames.gap({ gvk, namespace: "", fromVersion, toVersion, fromTime, toTime, ...interruption })
     }
     this.#interrupted = []
   }
