@@ -12,9 +12,6 @@ export const observationsMailbox = "observations"
 /** Store → watcher of that name: frames of `proto/stored-state.proto`. One mailbox each, since an outbox has one receiver. */
 export const storedStateMailbox = (watcher: string): string => `stored-state of ${watcher}`
 
-/** Exporter → whoever writes the export out: frames of `proto/export.proto`. */
-export const exportMailbox = "export-chunks"
-
 export const ownerResolverName = "owner-resolver"
 
 /** Store → owner-resolver: questions of `proto/owners.proto`. */

@@ -162,12 +162,9 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         config: () => ({ directory: options.directory }),
         incarnation: counter(),
         restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-        onStateChange: (state, reason) => {
-          onStateChange(exporterName)(state, reason)
-          if (state === "backing-off") exports.exporterGone(reason)
-        },
+        onStateChange: onStateChange(exporterName),
       })
-    const exports = new ExportService(system, spawnExporter, clock)
+    const exports = new ExportService(system, spawnExporter)
 
     /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))

@@ -8,6 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
+import { aborted } from "../races.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 import {
   type ExportRefusal,
@@ -174,14 +175,6 @@ const refuseIncomplete = (
   const message = missingOf(request, incomplete, gaps, nowMicros)
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
-
-const aborted = (signal: AbortSignal): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const done = (): void => resume(Effect.void)
-    if (signal.aborted) return done()
-    signal.addEventListener("abort", done, { once: true })
-    return Effect.sync(() => signal.removeEventListener("abort", done))
-  })
 
 /** Characters of a header: clients take 8 KB of all headers together, some of them. */
 const longestHeader = 2000
