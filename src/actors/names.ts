@@ -2,6 +2,7 @@
 
 export const storeName = "store"
 export const exporterName = "exporter"
+export const readerName = "reader"
 
 /** The watcher of a kind; also the sender's name under which the store remembers its frames. */
 export const watcherName = (gvk: string): string => `watcher ${gvk}`

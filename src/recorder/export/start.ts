@@ -42,15 +42,13 @@ export interface StartedExport extends RunningExport {
 export interface ExportContext {
   readonly actors: RecorderActors
   readonly configuration: RecorderConfiguration
-  /** The data directory. */
-  readonly directory: string
   /** µs since the Unix epoch. */
   readonly nowMicros: number
 }
 
 /** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
 export const startExport = (
-  { actors, configuration, directory, nowMicros }: ExportContext,
+  { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
   reader: ExportReader,
   gone: AbortSignal,
@@ -69,7 +67,7 @@ export const startExport = (
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
     const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     yield* refuseIncomplete(request, incomplete, 0, nowMicros)
     const job = {
