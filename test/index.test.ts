@@ -86,7 +86,7 @@ test("what the functions take, give and fail with has the names that are exporte
   expectTypeOf<RecorderActors["reconfigure"]>().returns.resolves.toEqualTypeOf<Reconfiguration>()
   expectTypeOf<ReturnType<RecorderActors["closed"]>>().toEqualTypeOf<RecorderClose | undefined>()
   expectTypeOf<Parameters<RecorderActors["exports"]["start"]>>().toEqualTypeOf<
-    [Omit<ExportJob, "export">, ExportReader]
+    [ExportJob, ExportReader]
   >()
   expectTypeOf<RunningExport["cancel"]>().toBeFunction()
   expectTypeOf<ExportRefused["fault"]>().toEqualTypeOf<"request" | "recording" | "busy">()

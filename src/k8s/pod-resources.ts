@@ -46,7 +46,8 @@ export const podResources = ({
     formula: [
       `memory, MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} for each further (${kinds} are watched)`,
       `  + ${thousandObjects} for 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
-      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full and ${Math.ceil(exportMegabytes(expectedObjects))} for an export.`,
+      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
+      `  and ${measuredMemory.reader} for questions about the recording.`,
       `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes a second. No limit: the API server`,
       "  hangs up on a reader that is throttled.",
       ...(volume.isClaim

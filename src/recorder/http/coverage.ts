@@ -4,8 +4,7 @@
  * Counts are of what was received.
  */
 import * as Effect from "effect/Effect"
-import { type RecordedKind, readCoverage } from "../../archive/reading/recorded-coverage.ts"
-import { messageOf } from "../../runtime/errors.ts"
+import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import type { KindStatus } from "../kind-status.ts"
@@ -47,15 +46,14 @@ export interface Coverage {
 /** Whether a gap is of no interest: it is of a namespace that was not asked for. */
 export type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
 
-/** What makes up a coverage, from the recording's directory and the states of its kinds. */
+/** What makes up a coverage, from what the recording holds and the states of its kinds. */
 export const coverageOf = (
-  directory: string,
+  { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
   excludesGap: ExcludesGap = () => false,
 ): Coverage => {
-  const { cut, kinds: all } = readCoverage(directory, { fromTime: window.start, untilTime: window.end })
   const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
   const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
@@ -69,7 +67,7 @@ export const coverageOf = (
 
 const kindCoverage = (
   { gvk, state, detail }: Pick<KindCoverage, "gvk" | "state" | "detail">,
-  recorded: RecordedKind | undefined,
+  recorded: ReadKind | undefined,
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
@@ -106,7 +104,6 @@ const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 /** What the recording covers at this moment, what was just received included. */
 export const askCoverage = (
   actors: RecorderActors,
-  directory: string,
   window: TimeRange,
   nowMicros: number,
   excludesGap?: ExcludesGap,
@@ -114,16 +111,6 @@ export const askCoverage = (
   actors.cut().pipe(
     // A full disk is no reason to hide what is on it.
     Effect.ignore,
-    Effect.andThen(
-      Effect.try({
-        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros, excludesGap),
-        catch: unreadable,
-      }),
-    ),
+    Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
+    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),
   )
-
-/** The recording's files are damaged, or gone. */
-export const unreadable = (cause: unknown): ExportRefusal => ({
-  status: 500,
-  message: `the recording cannot be read: ${messageOf(cause)}`,
-})

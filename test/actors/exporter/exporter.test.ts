@@ -28,7 +28,7 @@ const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
 const gvk = "apps/v1.Deployment"
 const events = 450
 
-const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit<ExportJob, "export"> => ({
+const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): ExportJob => ({
   format,
   cut: events,
   fromTime: 0,
@@ -92,10 +92,10 @@ const start = async () => {
     incarnation: () => 1,
     restart: defaultRestartPolicy,
   })
-  const service = new ExportService(system, () => exporter, systemClock)
+  const service = new ExportService(system, () => exporter)
   await Effect.runPromise(exporter.running())
   return {
-    begin: (job: Omit<ExportJob, "export">, reader: ExportReader): Promise<RunningExport> =>
+    begin: (job: ExportJob, reader: ExportReader): Promise<RunningExport> =>
       Effect.runPromise(service.start(job, reader)),
     [Symbol.asyncDispose]: async () => void (await system.stop()),
   }
@@ -121,9 +121,9 @@ const collecting = () => {
   return { reader, whole, ended }
 }
 
-const inOneThread = async (job: Omit<ExportJob, "export">): Promise<Buffer> => {
+const inOneThread = async (job: ExportJob): Promise<Buffer> => {
   const pieces: Array<Uint8Array> = []
-  for await (const piece of openExport(directory, { ...job, export: 1 }).pieces) pieces.push(piece)
+  for await (const piece of openExport(directory, job).pieces) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 

@@ -22,7 +22,6 @@ const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
 /** What the headers count, and the namespaces of the gaps in the trace. */
 const exported = async (directory: string, filters: GivenFilters) => {
   const { gaps, pieces } = openExport(directory, {
-    export: 1,
     format: "ndjson",
     cut: Number.MAX_SAFE_INTEGER,
     fromTime: 0,

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
@@ -238,7 +239,12 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(recorded.actors.statuses.verboseReadiness()).toMatch(/^\[!\]v1\.ConfigMap forbidden: namespace stock /)
   const now = Date.now() * 1000
   const coverage = () =>
-    coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now * 2 }, now).kinds[0]
+    coverageOf(
+      readCoverage(recorded.directory, { fromTime: 0, untilTime: now * 2 }),
+      recorded.actors.statuses.all(),
+      { start: 0, end: now * 2 },
+      now,
+    ).kinds[0]
   expect(coverage()).toMatchObject({ state: "forbidden", ranges: [] })
 
   // Another life: what is permitted goes on where it was, and is not listed a second time.
@@ -259,7 +265,12 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(changes.map(({ name }) => name)).toEqual(["before", "after", "meanwhile", "unseen"])
   expect(gaps).toEqual([])
   const later = Date.now() * 1000
-  const whole = coverageOf(again.directory, again.actors.statuses.all(), { start: 0, end: later * 2 }, later)
+  const whole = coverageOf(
+    readCoverage(again.directory, { fromTime: 0, untilTime: later * 2 }),
+    again.actors.statuses.all(),
+    { start: 0, end: later * 2 },
+    later,
+  )
   expect(whole.kinds[0]?.ranges).toHaveLength(1)
 })
 
@@ -357,7 +368,12 @@ test("a kind in which nothing happens is complete as soon as all its namespaces 
   await watching(recorded)
   expect([...(await namespacesOf(recorded, configMaps)).keys()]).toEqual(both)
   const now = Date.now() * 1000
-  const coverage = coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now }, now)
+  const coverage = coverageOf(
+    readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
+    recorded.actors.statuses.all(),
+    { start: 0, end: now },
+    now,
+  )
   expect(coverage.kinds[0]).toMatchObject({ state: "watching", gaps: [] })
 })
 
