@@ -1,6 +1,6 @@
 /**
- * Asks the API server who holds a token and what they may do: TokenReview and SubjectAccessReview, with the recorder's own
- * credentials. A 401 makes them be read again, and the question be asked once more.
+ * Asks the API server to authenticate a token and to authorise its user: TokenReview and SubjectAccessReview, with the recorder's
+ * own credentials. After a 401 the credentials are read again and the request is repeated once.
  */
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
@@ -14,7 +14,7 @@ export interface ReviewCredentials {
   onUnauthorized(): Promise<void>
 }
 
-/** `user` of a TokenReview, which a SubjectAccessReview takes in nearly the same words. */
+/** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
 export interface ReviewedUser {
   readonly username: string
   readonly uid?: string
@@ -22,7 +22,7 @@ export interface ReviewedUser {
   readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** What somebody may or may not: one of the two forms of a SubjectAccessReview. */
+/** The action to authorise, in one of the two forms of a SubjectAccessReview. */
 export type Attributes =
   | {
       readonly resourceAttributes: {
@@ -34,7 +34,7 @@ export type Attributes =
     }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } }
 
-/** The question was not answered; `isForbidden`: because the recorder may not ask it. */
+/** The review failed; `isForbidden`: because the recorder is not permitted to create it. */
 export class ReviewFailed extends Error {
   override readonly name = "ReviewFailed"
   readonly isForbidden: boolean
@@ -44,7 +44,7 @@ export class ReviewFailed extends Error {
   }
 }
 
-/** ms for one question: whoever waits has a client of their own that waits. */
+/** ms for one review: the client's own request waits for it. */
 const deadlineMs = 10_000
 
 const paths = {
@@ -62,7 +62,7 @@ export class Reviews {
     this.#userAgent = userAgent
   }
 
-  /** Whose token it is; `undefined` if nobody's. Rejects with {@link ReviewFailed}. */
+  /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
   async whoseToken(token: string): Promise<ReviewedUser | undefined> {
     const status = await this.#review("TokenReview", { token })
     const user = status.user as Partial<ReviewedUser> | undefined
@@ -70,7 +70,7 @@ export class Reviews {
     return { ...user, username: user.username }
   }
 
-  /** Whether they may; if not, what the server says of it, if anything. Rejects with {@link ReviewFailed}. */
+  /** Whether the user is authorised and, if not, the server's remark, if any. Rejects with {@link ReviewFailed}. */
   async mayThey(
     { username, ...user }: ReviewedUser,
     attributes: Attributes,
@@ -117,7 +117,7 @@ export class Reviews {
 }
 
 const statusIn = (kind: string, body: Buffer): Readonly<Record<string, unknown>> => {
-  const unusable = (): ReviewFailed => new ReviewFailed(`${kind}: the answer is no ${kind}`, false)
+  const unusable = (): ReviewFailed => new ReviewFailed(`${kind}: the response is not a ${kind}`, false)
   let parsed: unknown
   try {
     parsed = JSON.parse(body.toString("utf8"))

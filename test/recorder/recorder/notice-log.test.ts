@@ -80,9 +80,11 @@ test("a recording of an earlier format says that it takes its time, how far it i
   const { said, hear } = listening()
   for (const share of [0, 0.4567, 1]) hear({ type: "extending", from: 3, to: 4, share })
   expect(said).toEqual([
-    expect.stringMatching(/^info the recording is of format 3 and becomes one of format 4 before anything is recorded/),
-    "info the recording is of format 3 and becomes one of format 4: 45 %",
-    "info the recording is of format 3 and is of format 4 now",
+    expect.stringMatching(
+      /^info the recording is being migrated from format 3 to format 4 before anything else is recorded/,
+    ),
+    "info the recording is being migrated from format 3 to format 4: 45 %",
+    "info the recording has been migrated from format 3 to format 4",
   ])
 })
 
@@ -130,7 +132,7 @@ test("a watcher that ended and is well again is heard of", () => {
   hear({ type: "actor", name: "watcher v1.Pod", gvk: "v1.Pod", state: "backing-off", reason: "out of memory" })
   kind("watching", "from version 8")
   expect(said.slice(1)).toEqual([
-    "warn watcher v1.Pod ended and is started again",
+    "warn watcher v1.Pod stopped and is being restarted",
     "info v1.Pod watching: from version 8",
   ])
 })
