@@ -6,7 +6,7 @@
  * GO_MODULES is the directory that holds `k8s.io/api@v0.34.4` and its neighbours (`$(go env GOMODCACHE)`): OpenAPI calls
  * every string a string, but the server's messages about wrong JSON types name the Go type (`v1.PullPolicy`).
  *
- * One zstd file per group and version below src/apiserver/schema/data, exactly the bytes that the server sent, and an
+ * One zstd file per group and version below src/apiserver/openapi/data, exactly the bytes that the server sent, and an
  * index with the hashes under which the server offers them. Fails, and writes nothing, when two documents describe one
  * schema differently: the reader of this data keeps one description per schema name.
  */
@@ -36,7 +36,7 @@ const paths = [
   "apis/storage.k8s.io/v1",
 ]
 
-const folder = new URL("../src/apiserver/schema/data/", import.meta.url)
+const folder = new URL("../src/apiserver/openapi/data/", import.meta.url)
 
 const main = async (kubeconfig: string, modules: string): Promise<void> => {
   const get = await openServer(kubeconfig)

@@ -20,50 +20,16 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { accessOptions, type RecordAccess, readAccess } from "./record/record-access.ts"
-import { type RecordingStatus, renderStatusLine } from "./record/status-line.ts"
+import { accessOptions, readAccess } from "./record/record-access.ts"
+import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
+import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
-import { createLogger, type LogFormat, type Logger, levelOf } from "./terminal/log.ts"
+import { createLogger, levelOf } from "./terminal/log.ts"
 import { createLogSink } from "./terminal/log-sink.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { isColoured, isLive, type Terminal } from "./terminal/terminal.ts"
-
-/** The options of `reel record`. */
-export interface RecordOptions extends RecordAccess {
-  /** Path of the configuration. */
-  readonly config: string
-  /** Path of a kubeconfig; `undefined`: KUBECONFIG, ~/.kube/config, or the pod's own service account. */
-  readonly kubeconfig: string | undefined
-  /** Context of the kubeconfig; `undefined`: its current one. */
-  readonly context: string | undefined
-  /** TCP port of the HTTP interface; 0 lets the system choose one. */
-  readonly port: number
-  /** Address or host name the HTTP interface listens on. */
-  readonly bind: string
-  /** Directory of the recording; `undefined`: a new temporary one. */
-  readonly dataDir: string | undefined
-  /** Namespaces to record, for kinds that name none in the configuration; empty: the whole cluster. */
-  readonly namespaces: readonly string[]
-  readonly logFormat: LogFormat
-  /** The number of `-v` options. */
-  readonly verbosity: number
-  readonly allowSecrets: boolean
-  readonly fsync: "interval" | "always"
-}
-
-/** The output of a recorder. */
-export interface RecordOutput {
-  readonly log: Logger
-  /** May be called at any rate; does nothing if there is no terminal. */
-  readonly showStatus: (status: RecordingStatus) => void
-  /** Whether the status line is shown at all. */
-  readonly isLive: boolean
-}
-
-/** Runs until it is stopped or fails and resolves with the exit code. Handles SIGINT and SIGTERM itself, because stopping takes time. */
-export type RunRecorder = (options: RecordOptions, output: RecordOutput) => Promise<ExitCode>
 
 const parseHost = (given: string): Reading<string> => {
   const host = given.replace(/^\[(.*)\]$/, "$1")
@@ -194,7 +160,7 @@ const createOutput = (
     now: Date.now,
     sink: sink.write,
   })
-  const showStatus = (status: RecordingStatus): void => line.show((columns) => renderStatusLine(status, columns))
+  const showStatus = (status: RecorderStatus): void => line.show((columns) => renderStatusLine(status, columns))
   const close = (): void => {
     line.close()
     sink.close()

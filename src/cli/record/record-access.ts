@@ -2,7 +2,7 @@
 
 import { type AllowedPlace, readAllowList } from "../../blob/allow-list.ts"
 import type { AccessSettings } from "../../recorder/access/open-access.ts"
-import type { ExportLimits } from "../../recorder/export/export-limits.ts"
+import type { ExportLimits } from "../../recorder/export/limits.ts"
 import {
   flag,
   list,

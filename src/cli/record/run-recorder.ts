@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { KindStatus } from "../../recorder/kind-status.ts"
 import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
-import type { RecordingClose } from "../../recorder/recording.ts"
+import type { RecorderClose } from "../../recorder/recorder-actors.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import type { RecordOutput, RunRecorder } from "../record.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { readVersion } from "../version.ts"
+import type { RecordOutput, RunRecorder } from "./run-options.ts"
 
 /** ms between two reads of the counters. */
 const statusIntervalMs = 500
@@ -21,7 +21,7 @@ const statusIntervalMs = 500
 /** The state when the recorder was told to stop; afterwards every kind is `stopped`. */
 interface Outcome {
   readonly incomplete: ReadonlyArray<KindStatus>
-  readonly closed: () => RecordingClose | undefined
+  readonly closed: () => RecorderClose | undefined
 }
 
 export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...options }, output) => {
@@ -56,8 +56,8 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
         if (running === undefined) return undefined
         reload = running.reload
         if (output.isLive) yield* Effect.forkScoped(showStatus(running, output))
-        yield* Effect.raceFirst(aborted(stop.signal), running.recording.ended)
-        const { statuses, closed } = running.recording
+        yield* Effect.raceFirst(aborted(stop.signal), running.actors.ended)
+        const { statuses, closed } = running.actors
         return { incomplete: statuses.incomplete(), closed } satisfies Outcome
       }),
     )
@@ -111,14 +111,14 @@ const aborted = (signal: AbortSignal): Effect.Effect<void> =>
   })
 
 /** 0 if the watcher does not reply in time. */
-const liveObjectsOf = (watcher: RunningRecorder["recording"]["watchers"][number]["watcher"]): Effect.Effect<number> =>
+const liveObjectsOf = (watcher: RunningRecorder["actors"]["watchers"][number]["watcher"]): Effect.Effect<number> =>
   watcher.call("statistics", undefined, statusIntervalMs).pipe(
     Effect.map(({ liveObjects }) => liveObjects),
     Effect.orElseSucceed(() => 0),
   )
 
 /** Reads the counters twice a second and shows them. Not run without a terminal, because each call wakes every thread. */
-const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
+const showStatus = ({ actors }: RunningRecorder, output: RecordOutput) =>
   Effect.gen(function* () {
     const startedMs = performance.now()
     let lastSequence: number | undefined
@@ -128,8 +128,8 @@ const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
       // Concurrently, so that one actor that does not reply does not delay the line.
       const [store, live] = yield* Effect.all(
         [
-          recording.store.call("statistics", undefined, statusIntervalMs).pipe(Effect.orElseSucceed(() => undefined)),
-          Effect.forEach(recording.watchers, ({ watcher }) => liveObjectsOf(watcher), { concurrency: "unbounded" }),
+          actors.store.call("statistics", undefined, statusIntervalMs).pipe(Effect.orElseSucceed(() => undefined)),
+          Effect.forEach(actors.watchers, ({ watcher }) => liveObjectsOf(watcher), { concurrency: "unbounded" }),
         ],
         { concurrency: "unbounded" },
       )
@@ -139,7 +139,7 @@ const showStatus = ({ recording }: RunningRecorder, output: RecordOutput) =>
         eventsPerSecond: (events * 1000) / (nowMs - lastMs),
         objects: live.reduce((sum, objects) => sum + objects, 0),
         lagMs: store?.lagMs,
-        kinds: recording.statuses.all(),
+        kinds: actors.statuses.all(),
         uptimeMs: nowMs - startedMs,
       })
       lastMs = nowMs

@@ -10,7 +10,7 @@ import { displayWidth } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 
 /** The values to show. */
-export interface RecordingStatus {
+export interface RecorderStatus {
   readonly eventsPerSecond: number
   /** Live objects of all kinds. */
   readonly objects: number
@@ -26,14 +26,14 @@ export interface RecordingStatus {
 const stateOrder: readonly KindState[] = ["stopped", "forbidden", "failing", "listing", "waiting", "watching"]
 
 /** The line, at most `columns` wide if `columns` is at least about 12. */
-export const renderStatusLine = (status: RecordingStatus, columns: number): string => {
+export const renderStatusLine = (status: RecorderStatus, columns: number): string => {
   const candidates = forms(status)
   return candidates.find((line) => displayWidth(line) <= columns) ?? candidates.at(-1) ?? ""
 }
 
 const separator = " · "
 
-function forms(status: RecordingStatus): string[] {
+function forms(status: RecorderStatus): string[] {
   const rate = `${formatInteger(status.eventsPerSecond)} events/s`
   const objects = formatCount(status.objects, "object")
   const lag = status.lagMs === undefined ? [] : [`lag ${formatDuration(status.lagMs)}`]
@@ -55,7 +55,7 @@ function forms(status: RecordingStatus): string[] {
 }
 
 /** `watching 3`, or with names `watching Deployment Pod`: one part for each state that occurs. */
-const kindsBy = (status: RecordingStatus, isNamed: (state: KindState) => boolean): string[] =>
+const kindsBy = (status: RecorderStatus, isNamed: (state: KindState) => boolean): string[] =>
   stateOrder.flatMap((state) => {
     const kinds = status.kinds.filter((kind) => kind.state === state)
     if (kinds.length === 0) return []
@@ -64,7 +64,7 @@ const kindsBy = (status: RecordingStatus, isNamed: (state: KindState) => boolean
   })
 
 /** The kind alone if it is unambiguous, otherwise with its group. */
-const shortNames = (kinds: RecordingStatus["kinds"], status: RecordingStatus): string[] =>
+const shortNames = (kinds: RecorderStatus["kinds"], status: RecorderStatus): string[] =>
   kinds.map(({ gvk }) => {
     const kind = kindOf(gvk)
     const isClear = status.kinds.filter((other) => kindOf(other.gvk) === kind).length === 1

@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
-import type { RecorderVoice } from "../notices/notice-log.ts"
+import type { RecorderLog } from "../notices/notice-log.ts"
 import type { PodEvents } from "../notices/pod-events.ts"
-import type { Reconfiguration, Recording } from "../recording.ts"
+import type { Reconfiguration, RecorderActors } from "../recorder-actors.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
 import type { LoadOptions } from "./load-configuration.ts"
 import { formatWarning } from "./problem.ts"
@@ -85,9 +85,9 @@ export type Herald = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
-  recording: Pick<Recording, "reconfigure">,
+  actors: Pick<RecorderActors, "reconfigure">,
   { file, configuration, load, namespaces }: FollowedConfiguration,
-  voice: RecorderVoice,
+  log: RecorderLog,
   reloads: Reloads,
   herald?: Herald,
 ) =>
@@ -104,13 +104,13 @@ export const followConfiguration = (
             action: "Reload",
             note: `The changed configuration is invalid; the previous one stays in force. ${change.error.message}`,
           })
-          voice.warn(`the changed configuration is invalid; the previous one stays in force`)
-          for (const line of change.error.message.split("\n")) voice.warn(line)
+          log.warn(`the changed configuration is invalid; the previous one stays in force`)
+          for (const line of change.error.message.split("\n")) log.warn(line)
           return
         case "changed":
           herald?.mended()
-          for (const warning of change.warnings) voice.warn(formatWarning(file, warning))
-          tell(await recording.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), voice)
+          for (const warning of change.warnings) log.warn(formatWarning(file, warning))
+          tell(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
           reloads.applied()
       }
     }
@@ -129,24 +129,22 @@ export const followConfiguration = (
     )
     return async (): Promise<void> => {
       const change = await watch.check()
-      if (change.tag === "unchanged") voice.info(`${file} has not changed`)
+      if (change.tag === "unchanged") log.info(`${file} has not changed`)
       await apply(change)
     }
   })
 
 /** Logs one line for all changes, and one for each removed kind whose last events were not written. */
-const tell = ({ added, restarted, removed }: Reconfiguration, voice: RecorderVoice): void => {
+const tell = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
   const parts = [
     ...added.map((gvk) => `${gvk} added`),
     ...restarted.map((gvk) => `${gvk} with changed settings`),
     ...removed.map(({ gvk }) => `${gvk} removed`),
   ]
-  voice.info(
-    `the configuration has changed: ${parts.length === 0 ? "no effect on the tracked kinds" : parts.join(", ")}`,
-  )
+  log.info(`the configuration has changed: ${parts.length === 0 ? "no effect on the tracked kinds" : parts.join(", ")}`)
   for (const { gvk, isDrained, complete } of removed) {
     const until =
       complete === undefined ? "" : `; it is complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
-    if (!isDrained) voice.warn(`${gvk}: its last events could not be written in time${until}`)
+    if (!isDrained) log.warn(`${gvk}: its last events could not be written in time${until}`)
   }
 }

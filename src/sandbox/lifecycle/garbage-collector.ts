@@ -7,11 +7,11 @@
  * when they go.
  */
 
-import type { Collection, LiveObject } from "../../apiserver/list/collection.ts"
 import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
 import { stateOf } from "../writes/answer.ts"
 import { deleteObject } from "../writes/delete/delete.ts"
 import { noDeleteOptions, type Propagation } from "../writes/delete/delete-options.ts"

@@ -5,11 +5,11 @@
  */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import type { Collection, LiveObject } from "../../apiserver/list/collection.ts"
-import { timestamp } from "../../apiserver/objects/timestamp.ts"
 import { type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
+import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
 import { deleteObject } from "../writes/delete/delete.ts"
 import { type DeleteOptions, noDeleteOptions } from "../writes/delete/delete-options.ts"

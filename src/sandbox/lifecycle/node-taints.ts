@@ -6,11 +6,11 @@
  * are not evicted: there is no NoExecute, and nobody notices that a Node has stopped reporting.
  */
 
-import type { Collection } from "../../apiserver/list/collection.ts"
-import { timestamp } from "../../apiserver/objects/timestamp.ts"
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
+import type { Collection } from "../store/collection.ts"
+import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"

@@ -3,7 +3,7 @@
  * a controller never acts in the middle of the write that woke it, and a test with a clock of its own decides when it acts.
  */
 
-import { guarded } from "../../apiserver/trouble.ts"
+import { guarded } from "../../apiserver/http/trouble.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 

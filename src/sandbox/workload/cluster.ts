@@ -3,7 +3,6 @@
  * as they are answered.
  */
 
-import { timestamp } from "../../apiserver/objects/timestamp.ts"
 import type { ObjectCache } from "../../host/object-cache.ts"
 import { SharedInformer } from "../../host/shared-informer.ts"
 import { type DeleteOptions, HttpApiClient, type PatchType } from "../../kube/client/api-client.ts"
@@ -13,6 +12,7 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { Clock } from "../../runtime/clock.ts"
+import { timestamp } from "../timestamp.ts"
 
 export interface ClusterOptions {
   readonly server: ApiEndpoint

@@ -2,7 +2,7 @@
 
 import { badRequest, type FailureCause } from "../../apiserver/answers/failure.ts"
 import { flag } from "../../apiserver/list/list-options.ts"
-import { goQuote } from "../../apiserver/schema/go-quote.ts"
+import { goQuote } from "../schema/go-quote.ts"
 import { refuse } from "./refusal.ts"
 import { invalidOptions } from "./write-failures.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"

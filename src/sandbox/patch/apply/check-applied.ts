@@ -3,7 +3,7 @@
  * answers these with a 500 without a reason.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { goSyntax, goText, goTypeName } from "../json/go-text.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { elementText } from "../managed-fields/path-element.ts"

@@ -1,6 +1,6 @@
 /** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
 import { keyElement, valueElement } from "./path-element.ts"
 

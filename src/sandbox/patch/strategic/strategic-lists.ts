@@ -1,6 +1,6 @@
 /** Merging and ordering the lists of strategic merge patches. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { goText, goTypeName } from "../json/go-text.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
 import { itemType } from "../managed-fields/type-walk.ts"

@@ -8,7 +8,7 @@
  * here.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { goText } from "../json/go-text.ts"
 import {
   isJsonArray,

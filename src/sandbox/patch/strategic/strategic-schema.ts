@@ -1,7 +1,7 @@
 /** What strategic merge patches ask a type. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { goTypeOf } from "../../../apiserver/schema/make-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { goTypeOf } from "../../schema/make-type.ts"
 import { UnclassifiedPatchError } from "../patch-failure.ts"
 
 /** Other than `retainKeys`, which only says that the directive of that name makes sense. */

@@ -1,7 +1,7 @@
 /** CustomResourceDefinitions: the envelope, and whether the schemas in it are structural. */
 
-import { structuralProblems } from "../../../apiserver/schema/custom/structural-problems.ts"
-import type { StructuralSchema } from "../../../apiserver/schema/custom/structural-schema.ts"
+import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { structuralProblems } from "../../schema/custom/structural-problems.ts"
 import { child, ensured, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"

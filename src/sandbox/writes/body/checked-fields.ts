@@ -4,16 +4,16 @@
  */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
 import {
   decodeFailure,
   pruneUnknownFields,
   strictFailure,
   strictFieldProblems,
   unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
-import type { MutableObject } from "../../rules/kind-rules.ts"
+} from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind } from "../surroundings.ts"
 import type { WriteOptions } from "../write-options.ts"

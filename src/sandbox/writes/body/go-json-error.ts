@@ -3,7 +3,7 @@
  * follows Go's scanner state by state, because clients print these words.
  */
 
-import { goQuote } from "../../../apiserver/schema/go-quote.ts"
+import { goQuote } from "../../schema/go-quote.ts"
 
 /** The message; the empty string for text that Go's scanner would accept. */
 export const goJsonError = (text: string): string => {

@@ -1,13 +1,13 @@
 /** The three patches that name no manager, applied to a document. */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
 import { applyJsonPatch } from "../../patch/json/json-patch.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../patch/json/json-value.ts"
 import { applyMergePatch } from "../../patch/json/merge-patch.ts"
 import { applyStrategicMergePatch } from "../../patch/strategic/strategic-merge-patch.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import { invalidPatch } from "../write-failures.ts"
 import { goJsonError } from "./go-json-error.ts"

@@ -4,14 +4,14 @@
  * the rest is the old text: Go's structs in their own order, custom objects sorted.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { makeDecodedType } from "../../../apiserver/schema/make-type.ts"
-import { strictProblems } from "../../../apiserver/schema/strict-fields.ts"
 import { goText } from "../../patch/json/go-text.ts"
 import type { JsonValue } from "../../patch/json/json-value.ts"
 import { type MemberOrder, memberOrderOf, messageOf } from "../../protobuf/member-order.ts"
 import { isFields, own } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { makeDecodedType } from "../../schema/make-type.ts"
+import { strictProblems } from "../../schema/strict-fields.ts"
 import type { WriteRequest } from "../write-request.ts"
 import { jsonPatch, mergePatch, strategicPatch } from "./patched-document.ts"
 import { mayRepeat } from "./repeated-members.ts"

@@ -1,9 +1,9 @@
 /** `namespaces/x/finalize`: the one way to take away what keeps a Namespace that is being deleted. */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
 import { child, texts } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
 import { answerOf, stateOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { trackReplacement } from "../field-owners.ts"

@@ -2,10 +2,10 @@
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { child, number, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
+import { timestamp } from "../../timestamp.ts"
 import { decodeBody } from "../body/body.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"

@@ -1,15 +1,15 @@
 /** Server-side apply: the merge itself is patch/apply-server-side.ts; here is what comes before and after it. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
-import { duplicateFields } from "../../../apiserver/schema/strict-fields.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { applyServerSide } from "../../patch/apply/apply-server-side.ts"
 import type { JsonObject } from "../../patch/json/json-value.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import { duplicateFields } from "../../schema/strict-fields.ts"
+import { timestamp } from "../../timestamp.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { stateOf } from "../answer.ts"
 import { jsonType, yamlProblem } from "../body/body.ts"

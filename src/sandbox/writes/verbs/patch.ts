@@ -1,17 +1,12 @@
 /** PATCH of an object or of its status: four content types, one way to store what comes out. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import {
-  decodeFailure,
-  pruneUnknownFields,
-  strictFieldProblems,
-  unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { isFields, own } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { decodeFailure, pruneUnknownFields, strictFieldProblems, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { misfitAsItself } from "../body/body.ts"
 import { jsonPatch, mergePatch, patched, strategicPatch } from "../body/patched-document.ts"

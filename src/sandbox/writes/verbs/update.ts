@@ -1,11 +1,11 @@
 /** Replacements, and the second half of patches: optimistic locking, preparation, validation, storing. */
 
 import { fail, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import type { LiveObject } from "../../../apiserver/list/collection.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { admitUpdate, allowsUnconditionalUpdate, invalidObject } from "../../rules/index.ts"
 import type { MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import type { LiveObject } from "../../store/collection.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"

@@ -1,6 +1,5 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { SchemaCatalogue } from "../../../../src/apiserver/schema/catalogue.ts"
 import { applyServerSide } from "../../../../src/sandbox/patch/apply/apply-server-side.ts"
 import type { JsonObject, JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
 import { difference, type FieldSet, union } from "../../../../src/sandbox/patch/managed-fields/field-set.ts"
@@ -8,6 +7,7 @@ import { fieldsOf } from "../../../../src/sandbox/patch/managed-fields/fields-of
 import type { ManagedFieldsEntry } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { ApplyConflict } from "../../../../src/sandbox/patch/patch-failure.ts"
 import { applyStrategicMergePatch } from "../../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
+import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "../thing-type.ts"
 
 const deploymentType = new SchemaCatalogue().of({ group: "apps", version: "v1", kind: "Deployment" })

@@ -1,0 +1,222 @@
+/**
+ * The layers of `src`: the only place that says which folder may import which. From it the import rules in biome.json are generated,
+ * which repeat themselves because the options of a rule in one Biome override replace those of another.
+ *
+ *   npm run layers              writes them into biome.json
+ *   npm run layers -- --check   fails if biome.json says something else, or if an exception is no longer needed
+ *
+ * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds what the table forbids.
+ */
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, posix } from "node:path"
+import { fileURLToPath } from "node:url"
+import { isDeepStrictEqual } from "node:util"
+
+export interface Layer {
+  /** A folder of `src`. */
+  readonly folder: string
+  /** Other folders of `src` that it may import, or single modules of them (`kube/gvk.ts`). */
+  readonly imports: ReadonlyArray<string>
+  /** Why so little, for those who meet the rule. */
+  readonly reason?: string
+}
+
+/** The modules of `kube` that only name things: they talk to no server, so a trace may use them. */
+const names = ["kube/gvk.ts", "kube/resource-version.ts"]
+
+/** From the bottom up: a folder imports only folders above its own line. */
+export const layers: ReadonlyArray<Layer> = [
+  { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
+  { folder: "kube", imports: [] },
+  { folder: "blob", imports: [] },
+  { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
+  { folder: "wire", imports: ["trace", ...names] },
+  { folder: "archive", imports: ["wire", "trace", ...names], reason: "A recording is read without actors." },
+  { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "host", imports: ["kube", "runtime"] },
+  { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
+  { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
+  { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
+  { folder: "cli", imports: ["k8s", "recorder", "sandbox", "trace", "kube", "blob", "runtime"] },
+]
+
+/** Imports that the table forbids and the code still has. The list may only become shorter. */
+export interface Exception {
+  readonly file: string
+  readonly imports: ReadonlyArray<string>
+}
+
+export const exceptions: ReadonlyArray<Exception> = [
+  {
+    file: "src/apiserver/api-server-options.ts",
+    imports: ["src/sandbox/faults.ts"],
+  },
+  {
+    file: "src/apiserver/api-server.ts",
+    imports: ["src/sandbox/faults.ts", "src/sandbox/writes/receive-write.ts"],
+  },
+  {
+    file: "src/apiserver/backend.ts",
+    imports: ["src/sandbox/writes/write-request.ts"],
+  },
+  {
+    file: "src/apiserver/exchange.ts",
+    imports: ["src/sandbox/writes/write-request.ts"],
+  },
+  {
+    file: "src/apiserver/kinds/served-kinds.ts",
+    imports: ["src/sandbox/object-store.ts"],
+  },
+  {
+    file: "src/apiserver/list/continue-token.ts",
+    imports: ["src/sandbox/writes/body/go-json-error.ts"],
+  },
+  {
+    file: "src/apiserver/objects/object-encoding.ts",
+    imports: ["src/sandbox/rules/fields.ts", "src/sandbox/rules/kind-rules.ts"],
+  },
+  {
+    file: "src/apiserver/objects/parsed-states.ts",
+    imports: ["src/sandbox/rules/kind-rules.ts"],
+  },
+  {
+    file: "src/apiserver/path-check.ts",
+    imports: ["src/sandbox/writes/subresources/subresources.ts"],
+  },
+  {
+    file: "src/apiserver/schema/custom/custom-validation.ts",
+    imports: ["src/sandbox/pattern/pattern.ts", "src/sandbox/pattern/syntax.ts"],
+  },
+  {
+    file: "src/apiserver/schema/custom/structural-problems.ts",
+    imports: ["src/sandbox/pattern/pattern.ts", "src/sandbox/pattern/syntax.ts"],
+  },
+  {
+    file: "src/apiserver/selection/label-selector.ts",
+    imports: ["src/sandbox/rules/values/names.ts"],
+  },
+  {
+    file: "src/apiserver/watch/past.ts",
+    imports: ["src/sandbox/object-store.ts"],
+  },
+  {
+    file: "src/blob/deadline.ts",
+    imports: ["src/runtime/clock.ts"],
+  },
+  {
+    file: "src/blob/open-target.ts",
+    imports: ["src/runtime/clock.ts"],
+  },
+  {
+    file: "src/blob/optional-package.ts",
+    imports: ["src/runtime/errors.ts"],
+  },
+  {
+    file: "src/blob/part-writer.ts",
+    imports: ["src/runtime/clock.ts"],
+  },
+  {
+    file: "src/host/controller.ts",
+    imports: ["src/sandbox/workload/cluster.ts", "src/sandbox/workload/selectors.ts"],
+  },
+  {
+    file: "src/host/event-recorder.ts",
+    imports: ["src/sandbox/workload/cluster.ts"],
+  },
+]
+
+const project = fileURLToPath(new URL("../", import.meta.url))
+
+const everywhere = {
+  effect: 'The barrel costs a worker 49 MB; import the module itself, such as "effect/Effect".',
+}
+const clientLibrary = {
+  group: ["@kubernetes/client-node", "@kubernetes/client-node/**"],
+  message: "Only src/kube/credentials loads the client library: it costs a worker 78 MB.",
+}
+
+interface Override {
+  readonly includes: ReadonlyArray<string>
+  readonly linter: unknown
+}
+
+const override = (includes: ReadonlyArray<string>, patterns: ReadonlyArray<unknown>): Override => {
+  const noRestrictedImports = { level: "error", options: { paths: everywhere, patterns } }
+  return { includes, linter: { rules: { style: { noRestrictedImports } } } }
+}
+
+/** What a folder may not import, `excepted` aside. A folder at the top may import everything. */
+const forbidden = (
+  table: ReadonlyArray<Layer>,
+  { folder, imports, reason }: Layer,
+  excepted: ReadonlyArray<string>,
+) => {
+  const others = table.map((layer) => layer.folder).filter((other) => other !== folder && !imports.includes(other))
+  if (others.length === 0) return []
+  const single = [...imports.filter((path) => path.includes("/")), ...excepted.map((path) => path.slice("src/".length))]
+  const group = [...others.map((other) => `../**/${other}/**`), ...single.map((path) => `!../**/${path}`)]
+  const rule = imports.length === 0 ? "no other folder" : `${imports.join(", ")} and nothing else`
+  const message = [`src/${folder} imports ${rule} (scripts/layers.ts).`, reason].filter(Boolean).join(" ")
+  return [{ group, message }]
+}
+
+/** The overrides of biome.json that concern `src`. */
+export const overridesOf = (
+  table: ReadonlyArray<Layer>,
+  allowed: ReadonlyArray<Exception>,
+): ReadonlyArray<Override> => [
+  override(["src/**"], [clientLibrary]),
+  ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...forbidden(table, layer, [])])),
+  ...table
+    .filter(({ folder }) => folder === "kube")
+    .map((layer) => override(["src/kube/credentials/**"], forbidden(table, layer, []))),
+  ...allowed.map(({ file, imports }) => {
+    const layer = table.find(({ folder }) => file.startsWith(`src/${folder}/`))
+    if (layer === undefined) throw new Error(`${file} is in no folder of the table`)
+    return override([file], [clientLibrary, ...forbidden(table, layer, imports)])
+  }),
+]
+
+/** Exceptions that no import needs. */
+export const unneeded = (allowed: ReadonlyArray<Exception>, root: string): ReadonlyArray<string> =>
+  allowed.flatMap(({ file, imports }) => {
+    const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : ""
+    const used = [...text.matchAll(/"(\.[^"\n]+\.ts)"/g)].map(([, path = ""]) => posix.join(dirname(file), path))
+    return imports.filter((path) => !used.includes(path)).map((path) => `${file} does not import ${path}`)
+  })
+
+interface Configuration {
+  readonly overrides: ReadonlyArray<Override>
+}
+
+/** The configuration with the generated overrides in place of those that concern `src`. */
+export const withLayers = (configuration: Configuration): Configuration => ({
+  ...configuration,
+  overrides: [
+    ...overridesOf(layers, exceptions),
+    ...configuration.overrides.filter(({ includes }) => !includes.every((path) => path.startsWith("src/"))),
+  ],
+})
+
+if (import.meta.main) {
+  const file = join(project, "biome.json")
+  const present = JSON.parse(readFileSync(file, "utf8")) as Configuration
+  const wanted = withLayers(present)
+  if (process.argv.includes("--check")) {
+    const problems = [
+      ...unneeded(exceptions, project).map((text) => `scripts/layers.ts: ${text}: remove the exception`),
+    ]
+    if (!isDeepStrictEqual(present, wanted))
+      problems.push("biome.json is not what scripts/layers.ts generates: run npm run layers")
+    for (const problem of problems) console.error(problem)
+    if (problems.length > 0) process.exitCode = 1
+  } else {
+    writeFileSync(file, JSON.stringify(wanted, undefined, 2))
+    execFileSync(join(project, "node_modules/.bin/biome"), ["format", "--write", "biome.json"], {
+      cwd: project,
+      stdio: "inherit",
+    })
+  }
+}
