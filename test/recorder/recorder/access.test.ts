@@ -70,7 +70,7 @@ describe("with --auth token", () => {
       outcome: "whole",
     })
     await ask(recorder, "/export", { Authorization: "Bearer stolen-token-of-somebody" })
-    await recorder.until(() => logged(recorder, "turned away").some(({ status }) => status === 401), "the other line")
+    await recorder.until(() => logged(recorder, "rejected").some(({ status }) => status === 401), "the other line")
     expect(recorder.log).not.toContain(token)
     expect(recorder.log).not.toContain("stolen-token")
   })
@@ -169,8 +169,8 @@ describe("without --auth", () => {
     }
     for (const path of ["/healthz", "/readyz"])
       expect(await asPage(path, { Host: "evil.example" })).toEqual([200, "ok\n"])
-    await recorder.until(() => logged(recorder, "turned away").length === 3, "the lines")
-    expect(logged(recorder, "turned away")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
+    await recorder.until(() => logged(recorder, "rejected").length === 3, "the lines")
+    expect(logged(recorder, "rejected")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
   })
 
   test("a page of another origin starts no export", async () => {
