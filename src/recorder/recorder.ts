@@ -164,7 +164,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         }),
       ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
       access,
-      turnedAway: (facts) => log.warn("turned away", { ...facts }),
+      turnedAway: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),

@@ -120,7 +120,7 @@ test("a watcher that ended and is well again is heard of", () => {
   hear({ type: "actor", name: "watcher v1.Pod", gvk: "v1.Pod", state: "backing-off", reason: "out of memory" })
   kind("watching", "from version 8")
   expect(said.slice(1)).toEqual([
-    "warn watcher v1.Pod ended and is started again",
+    "warn watcher v1.Pod stopped and is being restarted",
     "info v1.Pod watching: from version 8",
   ])
 })
