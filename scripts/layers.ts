@@ -61,7 +61,6 @@ export const exceptions: ReadonlyArray<Exception> = [
     ],
     imports: ["sandbox"],
   },
-  { files: ["src/host/controller.ts", "src/host/event-recorder.ts"], imports: ["sandbox"] },
   {
     files: [
       "src/blob/deadline.ts",
