@@ -2,9 +2,9 @@
 
 import type { ServerOptions } from "node:https"
 import type { Clock } from "../runtime/clock.ts"
-import type { ExpiredAs } from "../sandbox/faults.ts"
+import type { ExpiredAs } from "../sandbox/faults/faults.ts"
+import type { OnTrouble } from "./http/trouble.ts"
 import type { StreamingList } from "./list/list-options.ts"
-import type { OnTrouble } from "./trouble.ts"
 
 export interface ServerTls {
   /** PEM */

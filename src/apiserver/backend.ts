@@ -5,7 +5,7 @@ import type { Failure } from "./answers/failure.ts"
 import type { Resource, ResourceRegistry } from "./kinds/resources.ts"
 import type { ListRequest, WatchRequest } from "./list/list-options.ts"
 import type { ListAnswer } from "./list/list-response.ts"
-import type { OpenApiDocuments } from "./schema/openapi-document.ts"
+import type { OpenApiDocuments } from "./openapi/openapi-document.ts"
 import type { Change } from "./watch/change.ts"
 import type { WatchStream } from "./watch/watch-stream.ts"
 

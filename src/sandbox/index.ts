@@ -31,21 +31,21 @@ export {
   UnknownKindError,
   UnknownObjectError,
 } from "../apiserver/errors.ts"
+export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
 export type { StreamingList } from "../apiserver/list/list-options.ts"
-export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/objects/kubernetes-object.ts"
 export type { RequestEntry, RequestFilter, RequestLog } from "../apiserver/request-log.ts"
 export { discoveryScope, everything } from "../apiserver/scope.ts"
-export type { KindedObject } from "../apiserver/watch/past.ts"
-export type { ExpiredAs, FaultKind, Faults } from "./faults.ts"
-export type { Ledger, LedgerEntry, LedgerMode } from "./ledger.ts"
+export type { ExpiredAs, FaultKind, Faults } from "./faults/faults.ts"
+export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
 export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
 export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
-export type { RespondOptions } from "./scripted-answers.ts"
+export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
+export type { KindedObject } from "./store/past.ts"
 export {
   type ControllerName,
   controllerNames,

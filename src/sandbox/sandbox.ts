@@ -16,29 +16,23 @@ import { compact, type JsonFormat, spaced } from "../apiserver/answers/json-spac
 import { ApiServer } from "../apiserver/api-server.ts"
 import type { ApiServerOptions } from "../apiserver/api-server-options.ts"
 import type { Backend } from "../apiserver/backend.ts"
+import { warnProcess } from "../apiserver/http/trouble.ts"
 import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
+import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
-import { ServedKinds } from "../apiserver/kinds/served-kinds.ts"
-import type { KubernetesObject, StoredObject } from "../apiserver/objects/kubernetes-object.ts"
 import type { RequestLog } from "../apiserver/request-log.ts"
-import { warnProcess } from "../apiserver/trouble.ts"
-import {
-  type KindedObject,
-  lowerRevision,
-  replaceCluster,
-  restoreBackup,
-  type Survivors,
-} from "../apiserver/watch/past.ts"
 import { bookmarkLine } from "../apiserver/watch/watch-stream.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { systemClock, type Timer } from "../runtime/clock.ts"
 import { assembleBackend } from "./assembly.ts"
-import type { Faults } from "./faults.ts"
-import { Ledger, type LedgerMode } from "./ledger.ts"
+import type { Faults } from "./faults/faults.ts"
 import { ClusterLife } from "./lifecycle/cluster-life.ts"
 import { answerLocally, type LocalAnswer, type LocalRequest } from "./local-request.ts"
-import { ObjectStore } from "./object-store.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
+import { Ledger, type LedgerMode } from "./store/ledger.ts"
+import { ObjectStore } from "./store/object-store.ts"
+import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./store/past.ts"
+import { ServedKinds } from "./store/served-kinds.ts"
 
 export interface SandboxOptions extends ApiServerOptions {
   /** Answer JSON with a space after every `:` and `,`, watch lines included. Default false. */

@@ -5,9 +5,9 @@
 
 import type { ServerResponse } from "node:http"
 import { compact, type JsonFormat } from "../answers/json-spacing.ts"
-import type { Exchange } from "../exchange.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
 import { objectFrame } from "../forms/object-form.ts"
+import type { Exchange } from "../http/exchange.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { type Change, listItem } from "../watch/change.ts"
 import { encodeContinue } from "./continue-token.ts"

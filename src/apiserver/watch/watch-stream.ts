@@ -15,10 +15,10 @@ import { type Failure, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Form } from "../forms/form.ts"
 import { bookmarkObject } from "../forms/object-form.ts"
+import { atTurnEnd } from "../http/turn.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { AdjacentBytes } from "../objects/adjacent-bytes.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
-import { atTurnEnd } from "../turn.ts"
+import { AdjacentBytes } from "./adjacent-bytes.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
 
 /** What every stream of one server shares. */

@@ -2,7 +2,7 @@
  * Where the objects of built-in kinds are, as Kubernetes 1.34 says in its discovery documents: enough to compute rights
  * without a cluster at hand. A kind that is not here needs one.
  */
-import { type ApiResource, type Discovery, groupVersionPath } from "../../kube/discovery.ts"
+import type { ApiResource, Discovery } from "../../kube/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 
 /** Group version, then `Kind: plural`; cluster-scoped kinds apart. */
@@ -92,5 +92,5 @@ export const discoverBuiltIn = (gvk: GroupVersionKind): Discovery => {
   const found = resources.get(name)
   if (found === undefined)
     return { tag: "absent", missing: "kind", detail: `${name} is not built into Kubernetes 1.34` }
-  return { tag: "found", resource: { gvk, ...found, verbs, pathPrefix: groupVersionPath(gvk) } }
+  return { tag: "found", resource: { gvk, ...found, verbs } }
 }

@@ -2,10 +2,10 @@
 
 import type { IncomingMessage } from "node:http"
 import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
-import type { Exchange } from "../../apiserver/exchange.ts"
+import type { Exchange } from "../../apiserver/http/exchange.ts"
+import type { ResourceRoute } from "../../apiserver/http/router.ts"
+import { laterInTurn } from "../../apiserver/http/turn.ts"
 import { type Resource, verbsOf } from "../../apiserver/kinds/resources.ts"
-import type { ResourceRoute } from "../../apiserver/router.ts"
-import { laterInTurn } from "../../apiserver/turn.ts"
 import { bodyLimit } from "./body/body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
 import type { WriteOutcome, WriteRequest, WriteVerb } from "./write-request.ts"

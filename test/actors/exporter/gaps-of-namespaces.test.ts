@@ -3,7 +3,8 @@ import { expect, test } from "vitest"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { GivenFilters } from "../../../src/trace/selection/filters.ts"
-import { encodeFrame, gapAt, START, temporaryDirectory } from "../../archive/sample-frames.ts"
+import { encodeFrame, gapAt, START } from "../../archive/sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 const gvk = "v1.ConfigMap"
 const noFilters = { excluded_namespaces: [], excluded_labels: [] }

@@ -9,6 +9,7 @@ import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { patient } from "../../harness/patience.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type PlayedChange, PlayedCluster } from "./played-cluster.ts"
 import { both, kind, Life } from "./played-life.ts"
@@ -187,7 +188,9 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", async () => {
+test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(happening, { maxLength: 80 }), async (isEstablished, happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -245,7 +248,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})
 
 const namespaceSets: ReadonlyArray<ReadonlyArray<string> | undefined> = [
   both,
@@ -278,7 +281,9 @@ const upheaval: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", async () => {
+test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(upheaval, { maxLength: 60 }), async (happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -350,4 +355,4 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})

@@ -5,7 +5,8 @@ import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts
 import type { NamespaceProgress } from "../../../src/wire/namespace-progress.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import type { NamespacesNews } from "../../../src/wire/observations-builder.ts"
-import { START, temporaryDirectory } from "../sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { START } from "../sample-frames.ts"
 
 const at = (
   namespace: string,

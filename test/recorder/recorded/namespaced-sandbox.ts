@@ -135,7 +135,7 @@ const isIn = (path: string, namespace: string): boolean => path.includes(`/names
 /** What the store knows of each namespace of a kind. */
 export const namespacesOf = async (recorded: RecordedSandbox, gvk: string): Promise<ReadonlyMap<string, bigint>> => {
   const { namespaces } = await Effect.runPromise(
-    recorded.recording.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => ({ namespaces: [] }))),
+    recorded.actors.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => ({ namespaces: [] }))),
   )
   return new Map(namespaces.map(({ namespace, resumeVersion }) => [namespace, BigInt(resumeVersion || 0)]))
 }
@@ -173,6 +173,6 @@ export const caughtUpIn = (
         return (reached.get(namespace) ?? -1n) >= BigInt(last)
       })
     },
-    () => `${gvk} to be recorded in ${namespaces}: ${recorded.recording.statuses.verboseReadiness()}`,
+    () => `${gvk} to be recorded in ${namespaces}: ${recorded.actors.statuses.verboseReadiness()}`,
     20_000,
   )

@@ -1,8 +1,15 @@
 /** Probes and lifecycle hooks. */
 
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
 import { child, list, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../values/field-error.ts"
 import { portComplaints, portNameComplaints } from "../values/names.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 
