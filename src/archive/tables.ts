@@ -79,6 +79,18 @@ export const TABLES = `
     recorded_since INTEGER NOT NULL
   ) STRICT;
 
+  -- How far each namespace of a kind is recorded that is watched namespace by namespace; complete_through of the kind is empty then.
+  -- complete_time 0: that of the kind.
+  CREATE TABLE kind_namespace (
+    kind INTEGER NOT NULL,
+    namespace TEXT NOT NULL,
+    complete_through TEXT NOT NULL,
+    complete_time INTEGER NOT NULL,
+    list_reason TEXT NOT NULL,
+    recorded_since INTEGER NOT NULL,
+    PRIMARY KEY (kind, namespace)
+  ) STRICT, WITHOUT ROWID;
+
   -- incarnation and frame are the last ones stored; handed_out is the last incarnation given to a starting sender.
   CREATE TABLE sender (
     name TEXT PRIMARY KEY,

@@ -100,6 +100,10 @@ export const Tag = {
   tracksPods: (16 << 3) | 0,
   listReason: (17 << 3) | 2,
   selection: (18 << 3) | 2,
+  namespaces: (19 << 3) | 2,
+  complete: (20 << 3) | 0,
+  leftNamespaces: (21 << 3) | 2,
+  livesLag: (22 << 3) | 0,
 } as const
 
 /** Wire tags of `NewObject`. */

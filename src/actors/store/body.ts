@@ -44,8 +44,17 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()
-          const { completeThrough, completeThroughTime } = archive.kindState(gvk)
-          return { resumeVersion: completeThrough, completeTime: completeThroughTime }
+          const { completeThrough, completeThroughTime, recordedSince, namespaces } = archive.kindState(gvk)
+          return {
+            resumeVersion: completeThrough,
+            completeTime: completeThroughTime,
+            recordedSince,
+            namespaces: namespaces.map((each) => ({
+              namespace: each.namespace,
+              resumeVersion: each.completeThrough,
+              recordedSince: each.recordedSince,
+            })),
+          }
         }),
       asksForOwners: () => Effect.sync(() => writer.asksForOwners),
       statistics: () => Effect.sync(() => writer.statistics()),

@@ -107,7 +107,18 @@ export const storeControl = {
   /** Where a kind's recording ends. */
   kindState: {
     payload: Schema.String,
-    success: Schema.Struct({ resumeVersion: Schema.String, completeTime: Schema.Number }),
+    success: Schema.Struct({
+      /** The empty string before the first list, and where each namespace has its own. */
+      resumeVersion: Schema.String,
+      /** µs since the Unix epoch at which the kind was last complete. */
+      completeTime: Schema.Number,
+      /** µs since the Unix epoch from which it is recorded; 0: its first list is not complete. */
+      recordedSince: Schema.Number,
+      /** Empty unless the kind is watched namespace by namespace. */
+      namespaces: Schema.Array(
+        Schema.Struct({ namespace: Schema.String, resumeVersion: Schema.String, recordedSince: Schema.Number }),
+      ),
+    }),
     error: StoreUnavailable,
   },
   /** Whether `owners-named` was reported in this life: a report may be under way when this answers. */
