@@ -102,7 +102,7 @@ const recordDemo = async (cluster: LocalCluster, running: RunningRecorder): Prom
   })
   const stopShowing = showStatus(running, line)
   try {
-    await until("every kind is watched", 30_000, () => running.recording.statuses.incomplete().length === 0)
+    await until("every kind is watched", 30_000, () => running.actors.statuses.incomplete().length === 0)
     const before = new Map(recordedKinds.map((gvk) => [gvk, changesOf(cluster, [gvk]).length]))
     await playDemo({
       client: cluster.client,
@@ -125,16 +125,16 @@ const describeStep = ({ at, title }: DemoStep): string => {
 /** ms between two looks. */
 const lookMs = 250
 
-const showStatus = ({ recording }: RunningRecorder, line: LiveLine): (() => void) => {
+const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) => {
   const started = performance.now()
   let before = 0
   const look = async (): Promise<void> => {
-    const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
+    const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const status = {
       eventsPerSecond: ((sequence - before) * 1000) / lookMs,
       objects: sequence,
       lagMs,
-      kinds: recording.statuses.all(),
+      kinds: actors.statuses.all(),
       uptimeMs: performance.now() - started,
     }
     before = sequence
@@ -153,11 +153,11 @@ const until = async (what: string, limitMs: number, isTrue: () => boolean | Prom
 }
 
 /** Nothing has changed for a second, and what was received is committed. */
-const quiet = async (cluster: LocalCluster, { recording }: RunningRecorder): Promise<void> => {
+const quiet = async (cluster: LocalCluster, { actors }: RunningRecorder): Promise<void> => {
   let before = ""
   let looks = 0
   await until("nothing happens any more", 30_000, async () => {
-    const { sequence, lagMs } = await Effect.runPromise(recording.store.call("statistics", undefined))
+    const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const now = `${changesOf(cluster, recordedKinds).length} ${sequence}`
     looks = now === before && lagMs === 0 ? looks + 1 : 0
     before = now

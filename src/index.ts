@@ -1,7 +1,7 @@
 /**
  * kubereel embedded: record a cluster from a program of your own.
  *
- * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecording} is the actors alone, with an
+ * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecorderActors} is the actors alone, with an
  * endpoint of your own. Sub-paths: `kubereel/runtime` (actors on worker threads; clocks, restarts and the errors of actors, which
  * settings and recordings mention, are there), `kubereel/trace` (formats, events, hashes), `kubereel/sandbox` (an embedded API
  * server for tests).
@@ -38,9 +38,9 @@ export {
 /** What is recorded: the kinds, each with everything decided. Plain data. */
 export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./recorder/configuration/tracked-kind.ts"
 /** How long and how large exports may be ({@link RecorderSettings.exportLimits}). */
-export { defaultExportLimits, type ExportLimits } from "./recorder/export/export-limits.ts"
+export { defaultExportLimits, type ExportLimits } from "./recorder/export/limits.ts"
 /** One export of a recording: where its bytes go, and how it is given up. */
-export type { ExportReader, ExportService, RunningExport } from "./recorder/export/export-service.ts"
+export type { ExportReader, ExportService, RunningExport } from "./recorder/export/service.ts"
 /** The address cannot be had. */
 export { ListenError } from "./recorder/http/listen-error.ts"
 /** The state of each kind, and readiness. */
@@ -49,9 +49,9 @@ export type { KindStatus, KindStatuses } from "./recorder/kind-status.ts"
 export type { OwnerResolution } from "./recorder/owner-resolution.ts"
 export {
   RecorderError,
+  type RecorderLog,
   type RecorderSettings,
   type RecorderSummary,
-  type RecorderVoice,
   type RunningRecorder,
   startRecorder,
   summarise,
@@ -59,16 +59,16 @@ export {
 export {
   type EndpointSource,
   type Reconfiguration,
-  type Recording,
-  type RecordingClose,
-  type RecordingEnd,
+  type RecorderActors,
+  type RecorderActorsOptions,
+  type RecorderClose,
+  type RecorderEnd,
+  type RecorderNotice,
   RecordingGone,
-  type RecordingNotice,
-  type RecordingOptions,
   type RemovedKind,
-  startRecording,
-} from "./recorder/recording.ts"
+  startRecorderActors,
+} from "./recorder/recorder-actors.ts"
 /** The watcher of one recorded kind. */
 export type { RecordedWatcher } from "./recorder/spawn-watchers.ts"
-/** Actors that run in workers, for {@link RecordingOptions.entry}. */
+/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
 export type { WorkerRole } from "./recorder/worker-entries.ts"

@@ -13,13 +13,13 @@ import type {
   KindState,
   KindStatus,
   Reconfiguration,
+  RecorderActors,
+  RecorderActorsOptions,
+  RecorderClose,
   RecorderConfiguration,
+  RecorderNotice,
   RecorderSettings,
   RecorderSummary,
-  Recording,
-  RecordingClose,
-  RecordingNotice,
-  RecordingOptions,
   RunningExport,
   RunningRecorder,
   StoreUnavailable,
@@ -43,7 +43,7 @@ test("the module exports what it says, and nothing by accident", () => {
     "isCredentialsError",
     "readAllowList",
     "startRecorder",
-    "startRecording",
+    "startRecorderActors",
     "summarise",
   ])
 })
@@ -79,13 +79,15 @@ test("what the functions take, give and fail with has the names that are exporte
   expectTypeOf<KindStatus["state"]>().toEqualTypeOf<KindState>()
   expectTypeOf<RunningRecorder["configuration"]>().toEqualTypeOf<RecorderConfiguration>()
   expectTypeOf<RecorderConfiguration["kinds"][number]>().toMatchTypeOf<TrackedKind>()
-  expectTypeOf<RecordingOptions["endpoints"]>().toEqualTypeOf<EndpointSource>()
-  expectTypeOf<NonNullable<RecordingOptions["entry"]>>().parameter(0).toEqualTypeOf<WorkerRole>()
+  expectTypeOf<RecorderActorsOptions["endpoints"]>().toEqualTypeOf<EndpointSource>()
+  expectTypeOf<NonNullable<RecorderActorsOptions["entry"]>>().parameter(0).toEqualTypeOf<WorkerRole>()
   expectTypeOf<ReturnType<EndpointSource["endpoint"]>>().resolves.toEqualTypeOf<ApiEndpoint>()
-  expectTypeOf<Extract<RecordingNotice, { type: "kind" }>["report"]>().toEqualTypeOf<WatcherReport>()
-  expectTypeOf<Recording["reconfigure"]>().returns.resolves.toEqualTypeOf<Reconfiguration>()
-  expectTypeOf<ReturnType<Recording["closed"]>>().toEqualTypeOf<RecordingClose | undefined>()
-  expectTypeOf<Parameters<Recording["exports"]["start"]>>().toEqualTypeOf<[Omit<ExportJob, "export">, ExportReader]>()
+  expectTypeOf<Extract<RecorderNotice, { type: "kind" }>["report"]>().toEqualTypeOf<WatcherReport>()
+  expectTypeOf<RecorderActors["reconfigure"]>().returns.resolves.toEqualTypeOf<Reconfiguration>()
+  expectTypeOf<ReturnType<RecorderActors["closed"]>>().toEqualTypeOf<RecorderClose | undefined>()
+  expectTypeOf<Parameters<RecorderActors["exports"]["start"]>>().toEqualTypeOf<
+    [Omit<ExportJob, "export">, ExportReader]
+  >()
   expectTypeOf<RunningExport["cancel"]>().toBeFunction()
   expectTypeOf<ExportRefused["fault"]>().toEqualTypeOf<"request" | "recording" | "busy">()
   expectTypeOf<StoreUnavailable["message"]>().toBeString()

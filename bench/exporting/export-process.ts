@@ -2,7 +2,7 @@
  * Exports a recording once, as the recorder does it: an exporter in its worker, a reader in the main thread that takes
  * everything at once. Prints what it took as one line of JSON.
  *
- *   node bench/export-process.ts DIRECTORY simkube|ndjson GVK
+ *   node bench/exporting/export-process.ts DIRECTORY simkube|ndjson GVK
  *
  * Memory is the whole process's; its peak is asked of the kernel, so that nothing between two samples is missed.
  */
@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import { exporterDefinition } from "../../src/actors/exporter/definition.ts"
 import { exporterName } from "../../src/actors/names.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
-import { ExportService } from "../../src/recorder/export/export-service.ts"
+import { ExportService } from "../../src/recorder/export/service.ts"
 import { memoryLimits, workerEntry } from "../../src/recorder/worker-entries.ts"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import { systemClock } from "../../src/runtime/clock.ts"

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { isByNamespace } from "../actors/watcher/progress/namespace-text.ts"
 import { patiently } from "./patient-writes.ts"
-import type { Recording } from "./recording.ts"
+import type { WatchedStore } from "./spawn-watchers.ts"
 
 export interface KindStop {
   readonly gvk: string
@@ -13,7 +13,7 @@ export interface KindStop {
 }
 
 /** Tried until the store has it; the same gap each time, so that it is there once. Fails when the store is stopped first. */
-export const recordStop = (store: Recording["store"], { gvk, detail, atMicros }: KindStop) =>
+export const recordStop = (store: WatchedStore, { gvk, detail, atMicros }: KindStop) =>
   Effect.gen(function* () {
     const { resumeVersion, completeTime } = yield* patiently(store, store.call("kindState", gvk))
     const gap = {

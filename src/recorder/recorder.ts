@@ -22,9 +22,9 @@ import { followConfiguration, Reloads } from "./configuration/follow-configurati
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
-import { forecastExport } from "./export/export-forecast.ts"
-import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/export-limits.ts"
-import { type ExportScene, orderExport } from "./export/order-export.ts"
+import { forecastExport } from "./export/forecast.ts"
+import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/limits.ts"
+import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, serveHttpApi } from "./http/http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
@@ -32,10 +32,10 @@ import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
 import { gatherMetrics } from "./metrics/recorder-metrics.ts"
-import { NoticeLog, type RecorderVoice } from "./notices/notice-log.ts"
+import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
+import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
 import { RecorderError } from "./recorder-error.ts"
-import { type Recording, startRecording } from "./recording.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface RecorderSettings {
@@ -67,12 +67,12 @@ export interface RecorderSettings {
   readonly restart?: RestartPolicy
 }
 
-export type { RecorderVoice } from "./notices/notice-log.ts"
+export type { RecorderLog } from "./notices/notice-log.ts"
 export { RecorderError } from "./recorder-error.ts"
 
 /** A recorder at work. */
 export interface RunningRecorder {
-  readonly recording: Recording
+  readonly actors: RecorderActors
   /** What it records now. */
   readonly configuration: RecorderConfiguration
   /** Reads the configuration file now and applies what changed; never rejects, mistakes are told to the log. */
@@ -97,11 +97,11 @@ export interface RecorderSummary {
  * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused and TokenFileError (usage), CredentialsError,
  * ListenError and RecorderError (the machine).
  */
-export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) =>
+export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
     const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
     const loaded = yield* loadConfiguration(settings.config, loadOptions)
-    for (const warning of loaded.warnings) voice.warn(formatWarning(settings.config, warning))
+    for (const warning of loaded.warnings) log.warn(formatWarning(settings.config, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
@@ -116,14 +116,14 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
-    const log = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(voice, systemClock)),
+    const notices = yield* Effect.acquireRelease(
+      Effect.sync(() => new NoticeLog(log, systemClock)),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
     const memory = memoryBound()
     const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
-    const recording = yield* startRecording({
+    const actors = yield* startRecorderActors({
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
@@ -133,73 +133,72 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
       memory,
       policy: settings.policy ?? defaultWatchPolicy,
       ...(settings.restart !== undefined && { restart: settings.restart }),
-      notify: (notice) => log.hear(notice),
+      notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
-    const shortage = describeShortage(memory, recording.watchers.length)
-    if (shortage !== undefined) voice.warn(shortage)
+    const shortage = describeShortage(memory, actors.watchers.length)
+    if (shortage !== undefined) log.warn(shortage)
     /** Read for each request: it may be exchanged while the recorder runs. */
-    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: recording.kinds })
-    const scene = (): ExportScene => ({
-      recording,
+    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
+    const exportContext = (): ExportContext => ({
+      actors,
       configuration: inForce(),
       directory: dataDirectory,
       nowMicros: systemClock.wallMicros(),
     })
     // Not waited for: a server that accepts and never answers must not keep the interface shut.
-    yield* Effect.forkScoped(learnCluster(recording, credentials, userAgent))
-    yield* refreshCredentials(recording, credentials)
+    yield* Effect.forkScoped(learnCluster(actors, credentials, userAgent))
+    yield* refreshCredentials(actors, credentials)
     const access = yield* openAccess(accessSettings, {
       host: settings.bind,
       credentials,
       userAgent,
       clock: systemClock,
-      trouble: (reason) => voice.warn(`nobody can be let in: ${reason}`),
-      recovered: () => voice.info("who may export can be decided again"),
+      trouble: (reason) => log.warn(`nobody can be let in: ${reason}`),
+      recovered: () => log.info("who may export can be decided again"),
     })
     yield* serveHttpApi(bound, {
-      isReady: () => recording.statuses.isReady,
-      verboseReadiness: () => recording.statuses.verboseReadiness(),
-      metrics: async () =>
-        formatMetrics([
-          ...(await gatherMetrics(recording, systemClock.wallMicros())),
-          ...(await disk.now()),
-          ...reloads.metrics(),
-        ]),
+      isReady: () => actors.statuses.isReady,
+      verboseReadiness: () => actors.statuses.verboseReadiness(),
+      metrics: Effect.suspend(() =>
+        Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
+          concurrency: "unbounded",
+        }),
+      ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
       access,
-      turnedAway: (facts) => voice.warn("turned away", { ...facts }),
-      coverage: (window) => askCoverage(recording, dataDirectory, window, systemClock.wallMicros()),
-      forecast: (request) => forecastExport(scene(), request),
-      startExport: (request, reader, gone) => orderExport(scene(), request, reader, gone),
+      turnedAway: (facts) => log.warn("turned away", { ...facts }),
+      coverage: (window) => askCoverage(actors, dataDirectory, window, systemClock.wallMicros()),
+      forecast: (request) => forecastExport(exportContext(), request),
+      startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(),
       limits: settings.exportLimits ?? defaultExportLimits,
-      audit: (line) => voice.info("export", { ...line }),
+      audit: (line) => log.info("export", { ...line }),
       barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
       openTarget: (address, contentType) => openTarget(address, { contentType }),
-      uploadLeft: (error) => voice.warn(`an upload was given up, and something of it may be left: ${error.message}`),
+      uploadLeft: (error) => log.warn(`an upload was given up, and something of it may be left: ${error.message}`),
     })
     const reload = yield* followConfiguration(
-      recording,
+      actors,
       {
         file: settings.config,
         configuration: loaded.configuration,
         load: loadOptions,
         namespaces: settings.namespaces,
       },
-      voice,
+      log,
       reloads,
-      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, voice }),
+      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
     )
     keep()
     const { length } = configuration.kinds
-    voice.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
+    log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })
-    voice.info(`listening on ${bound.url}`, {
+    log.info(`listening on ${bound.url}`, {
       paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
       auth: accessSettings.auth,
     })
     return {
-      recording,
+      actors,
       get configuration() {
         return inForce()
       },
@@ -212,11 +211,9 @@ export const startRecorder = (settings: RecorderSettings, voice: RecorderVoice) 
 
 /** What a recorder amounts to now. */
 export const summarise = (running: RunningRecorder) =>
-  running.recording.store
+  running.actors.store
     .call("statistics", undefined)
-    .pipe(
-      Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.recording.statuses.incomplete() })),
-    )
+    .pipe(Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.actors.statuses.incomplete() })))
 
 /** The recorder writes with its own credentials, so its operator says where to. */
 const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
@@ -229,31 +226,31 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 
-/** Remembers which cluster this is, so that another one behind the same address is noticed (rule 12). Not permitted: the versions must do. */
-const learnCluster = (recording: Recording, credentials: Credentials, userAgent: string) =>
+/** Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Not permitted: the versions must do. */
+const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgent: string) =>
   Effect.gen(function* () {
-    const known = yield* recording.store.call("clusterUid", undefined)
+    const known = yield* actors.store.call("clusterUid", undefined)
     if (known !== "") return
     const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
     const client = new HttpClient(endpoint, { userAgent })
     const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
     // A watcher may have learnt it meanwhile, and later than this was asked.
-    const isStillUnknown = (yield* recording.store.call("clusterUid", undefined)) === ""
-    if (uid !== undefined && isStillUnknown) recording.suggestClusterUid(uid)
+    const isStillUnknown = (yield* actors.store.call("clusterUid", undefined)) === ""
+    if (uid !== undefined && isStillUnknown) actors.suggestClusterUid(uid)
   }).pipe(Effect.ignore)
 
 /** ms between two tries to renew credentials that could not be renewed. */
 const failedRefreshMs = 10_000
 
 /** Fetches fresh credentials before they expire, for as long as the scope is open. */
-const refreshCredentials = (recording: Recording, credentials: Credentials) =>
+const refreshCredentials = (actors: RecorderActors, credentials: Credentials) =>
   Effect.forkScoped(
     Effect.forever(
       Effect.suspend(() => {
         const { refreshAfter } = credentials
         if (refreshAfter === undefined) return Effect.never
         return Effect.sleep(Math.max(1000, refreshAfter)).pipe(
-          Effect.andThen(Effect.promise(() => recording.renewCredentials())),
+          Effect.andThen(Effect.promise(() => actors.renewCredentials())),
           // A plugin that fails is asked again no more often than after a 401.
           Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
         )

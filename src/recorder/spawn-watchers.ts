@@ -18,7 +18,7 @@ import {
   watcherDefinition,
 } from "../actors/watcher/definition.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { defaultWatchPolicy } from "../kube/watch/protocol/policy.ts"
+import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { ActorGaveUp } from "../runtime/errors.ts"
@@ -27,10 +27,10 @@ import type { StartThread } from "../runtime/thread/thread.ts"
 import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
 import type { KindStatuses } from "./kind-status.ts"
 import { type MailboxLimits, MailboxShares } from "./memory/mailbox-limits.ts"
+import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { withAdvice } from "./notices/trouble-advice.ts"
 import { patiently } from "./patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
-import type { RecordingOptions } from "./recording.ts"
 
 /** A kind and who watches it. `gvk`: `podLivesKind` for pods watched for their lives alone. */
 export interface RecordedWatcher {
@@ -60,7 +60,11 @@ export interface Reconfiguration {
 }
 
 export interface WatchersOptions {
-  readonly recording: RecordingOptions
+  readonly userAgent: string
+  readonly policy: WatchPolicy
+  /** Report each recorded event, for the debug log. */
+  readonly reportEvents: boolean
+  readonly notify: (notice: RecorderNotice) => void
   readonly start: StartThread
   /** How the actor of that name talks to the API server at the moment. */
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
@@ -74,7 +78,11 @@ export interface WatchersOptions {
   readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
 }
 
-type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "name" | "call" | "running" | "state">
+/** The store as its watchers' keeper needs it. */
+export type WatchedStore = Pick<
+  Supervisor<never, typeof storeDefinition.control, never>,
+  "name" | "call" | "running" | "state"
+>
 
 /** What is to be watched. */
 export interface WatchPlan {
@@ -102,7 +110,7 @@ export const watchPlan = (configured: ReadonlyArray<TrackedKind>): WatchPlan => 
 
 export class Watchers {
   readonly #system: ActorSystem
-  readonly #store: Store
+  readonly #store: WatchedStore
   readonly #options: WatchersOptions
   readonly #shares = new MailboxShares()
   readonly #watchers = new Map<string, RecordedWatcher>()
@@ -111,7 +119,7 @@ export class Watchers {
   #plan: WatchPlan
 
   /** Starts them all. */
-  constructor(system: ActorSystem, store: Store, plan: WatchPlan, options: WatchersOptions) {
+  constructor(system: ActorSystem, store: WatchedStore, plan: WatchPlan, options: WatchersOptions) {
     this.#system = system
     this.#store = store
     this.#plan = plan
@@ -181,7 +189,7 @@ export class Watchers {
   }
 
   #start(kind: TrackedKind): void {
-    const { recording, statuses, clock, ...options } = this.#options
+    const { statuses, clock, notify, ...options } = this.#options
     const gvk = kind.gvkText
     const name = watcherName(gvk)
     const tracksPods = gvk === this.#plan.podStream
@@ -193,7 +201,7 @@ export class Watchers {
       start: options.start,
       config: async () => {
         const endpoint = await options.endpoint(name)
-        return watcherConfig(kind, tracksPods, endpoint, this.#shares.take(name, this.#plan.kinds.size), recording)
+        return watcherConfig(kind, tracksPods, endpoint, this.#shares.take(name, this.#plan.kinds.size), options)
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
@@ -203,7 +211,7 @@ export class Watchers {
           const detail = `its watcher ended and is started again: ${reason.split("\n", 1)[0]}`
           statuses.set(gvk, "failing", detail, clock.wallMicros())
         }
-        recording.notify({ type: "actor", name, gvk, state, reason })
+        notify({ type: "actor", name, gvk, state, reason })
       },
       onReport: (given) => {
         const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
@@ -213,7 +221,7 @@ export class Watchers {
           statuses.setUnauthorized(gvk)
           options.onUnauthorized()
         }
-        recording.notify({ type: "kind", gvk, report })
+        notify({ type: "kind", gvk, report })
       },
       onGaveUp: (error) => {
         statuses.set(gvk, "stopped", error.message, clock.wallMicros())
@@ -251,14 +259,14 @@ const watcherConfig = (
   tracksPods: boolean,
   endpoint: ApiEndpoint,
   limits: MailboxLimits,
-  options: RecordingOptions,
+  { userAgent, policy, reportEvents }: Pick<WatchersOptions, "userAgent" | "policy" | "reportEvents">,
 ): WatcherConfig => ({
   gvk: kind.gvkText,
   tracksPods,
   endpoint,
-  userAgent: options.userAgent,
+  userAgent,
   ...settingsOf(kind),
-  policy: options.policy ?? defaultWatchPolicy,
-  reportEvents: options.reportEvents ?? false,
+  policy,
+  reportEvents,
   ...limits,
 })

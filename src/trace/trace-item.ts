@@ -13,7 +13,7 @@ import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
 /**
  * What was taken out of the objects before they came into the trace.
  * - `none`: nothing; they are as the server sent them
- * - `simkube`: what SimKube's tracer takes out (simkube.md §2.4), and deletions are what `deleted_objs` holds
+ * - `simkube`: what SimKube's tracer takes out (docs/facts/simkube.md#sanitising), and deletions are what `deleted_objs` holds
  * - `replay`: what another cluster must be free to decide ({@link REMOVED_FOR_REPLAY})
  */
 export type Sanitised = "none" | "simkube" | "replay"

@@ -57,7 +57,7 @@ export interface PodIdentity {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  /** H of the stable pod spec (simkube.md §2.6), an unsigned 64-bit integer. */
+  /** H of the stable pod spec (docs/facts/simkube.md#pod-lifecycles), an unsigned 64-bit integer. */
   readonly specHash: bigint
 }
 

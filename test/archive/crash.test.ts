@@ -5,9 +5,10 @@ import { expect, onTestFinished, test } from "vitest"
 import { DirectoryInUseError } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { temporaryDirectory } from "./sample-frames.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { testWorker } from "../harness/test-worker.ts"
 
-const CHILD = new URL("./child-writer.ts", import.meta.url).pathname
+const CHILD = testWorker("child-writer").pathname
 
 const start = (...parameters: ReadonlyArray<string>): ChildProcess => {
   const child = spawn(process.execPath, [CHILD, ...parameters], { stdio: ["ignore", "pipe", "inherit"] })

@@ -3,17 +3,10 @@ import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import type { Action } from "../../src/trace/event.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { asIfCrashed } from "./crashed-copy.ts"
 import { RecordingModel } from "./recording-model.ts"
-import {
-  asIfCrashed,
-  encodeFrame,
-  fingerprintOf,
-  gapAt,
-  plain,
-  type SampleEvent,
-  START,
-  temporaryDirectory,
-} from "./sample-frames.ts"
+import { encodeFrame, fingerprintOf, gapAt, plain, type SampleEvent, START } from "./sample-frames.ts"
 
 const KINDS = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
 /** Versions of the last kind are not integers. */

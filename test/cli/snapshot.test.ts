@@ -281,11 +281,11 @@ describe("reel snapshot", () => {
   })
 
   test.each([
-    [["-c", "a.yml"], "--output FILE is missing: it must be given; - is standard output"],
-    [["-o", "a.ndjson"], "--config FILE is missing: it must be given"],
+    [["-c", "a.yml"], "--output FILE is required; - means standard output"],
+    [["-o", "a.ndjson"], "--config FILE is required"],
     [
       ["-c", "a.yml", "-o", "s3://bucket/key"],
-      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+      '--output "s3://bucket/key": s3 is not supported; name a file, or write - for standard output',
     ],
   ])("%j is a usage error", async (argv, problem) => {
     const terminal = capturedTerminal()

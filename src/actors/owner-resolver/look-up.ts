@@ -2,7 +2,7 @@
  * One question put to the API server: who owns the object of this UID?
  *
  * Asks for the metadata only, by name, and compares the UID: a name that was given to another object since is no answer
- * (SimKube does not compare: simkube.md §2.7). Never rejects; an outcome says how far a failure reaches, so that one
+ * (SimKube does not compare: docs/facts/simkube.md#owner-chain). Never rejects; an outcome says how far a failure reaches, so that one
  * forbidden kind is not asked about ten thousand times.
  */
 import { type ApiResource, discover, resourcePath } from "../../kube/discovery.ts"

@@ -19,7 +19,7 @@ import type { KindResumePoint } from "../../wire/stored-state.ts"
 import { type FrameProgress, type KindProgress, ProgressOfParts } from "./progress/kind-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
 
-/** ms that an event may wait for company (architecture §3: a frame is at most 5 ms old). */
+/** ms that an event may wait for company (docs/reference/architecture.md#mailboxes). */
 const frameAgeMs = 5
 /** ms between frames that only move the resume version of a kind whose changes do not count. */
 const progressIntervalMs = 1000

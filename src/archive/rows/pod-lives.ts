@@ -15,7 +15,7 @@ export interface RecordedPodLife {
   readonly namespace: string
   readonly name: string
   readonly ownerReferences: ReadonlyArray<OwnerReference>
-  /** H of the stable pod spec (simkube.md §2.6), an unsigned 64-bit integer. */
+  /** H of the stable pod spec (docs/facts/simkube.md#pod-lifecycles), an unsigned 64-bit integer. */
   readonly specHash: bigint
   readonly start: number
   /** `undefined` while it runs; never before `start`. */

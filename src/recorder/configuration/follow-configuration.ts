@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
-import type { RecorderVoice } from "../notices/notice-log.ts"
+import type { RecorderLog } from "../notices/notice-log.ts"
 import type { PodEvents } from "../notices/pod-events.ts"
-import type { Reconfiguration, Recording } from "../recording.ts"
+import type { Reconfiguration, RecorderActors } from "../recorder-actors.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
 import type { LoadOptions } from "./load-configuration.ts"
 import { formatWarning } from "./problem.ts"
@@ -85,9 +85,9 @@ export type Herald = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; answers how to read it at once. */
 export const followConfiguration = (
-  recording: Pick<Recording, "reconfigure">,
+  actors: Pick<RecorderActors, "reconfigure">,
   { file, configuration, load, namespaces }: FollowedConfiguration,
-  voice: RecorderVoice,
+  log: RecorderLog,
   reloads: Reloads,
   herald?: Herald,
 ) =>
@@ -104,13 +104,13 @@ export const followConfiguration = (
             action: "Reload",
             note: `The changed configuration cannot be used; the one before it stays in force. ${change.error.message}`,
           })
-          voice.warn(`the changed configuration cannot be used; the one before it stays in force`)
-          for (const line of change.error.message.split("\n")) voice.warn(line)
+          log.warn(`the changed configuration cannot be used; the one before it stays in force`)
+          for (const line of change.error.message.split("\n")) log.warn(line)
           return
         case "changed":
           herald?.mended()
-          for (const warning of change.warnings) voice.warn(formatWarning(file, warning))
-          tell(await recording.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), voice)
+          for (const warning of change.warnings) log.warn(formatWarning(file, warning))
+          tell(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
           reloads.applied()
       }
     }
@@ -129,22 +129,22 @@ export const followConfiguration = (
     )
     return async (): Promise<void> => {
       const change = await watch.check()
-      if (change.tag === "unchanged") voice.info(`${file} says nothing new`)
+      if (change.tag === "unchanged") log.info(`${file} says nothing new`)
       await apply(change)
     }
   })
 
 /** One line for all, and one for each kind that did not end in order. */
-const tell = ({ added, restarted, removed }: Reconfiguration, voice: RecorderVoice): void => {
+const tell = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
   const parts = [
     ...added.map((gvk) => `${gvk} added`),
     ...restarted.map((gvk) => `${gvk} with other rules`),
     ...removed.map(({ gvk }) => `${gvk} removed`),
   ]
-  voice.info(`the configuration was changed: ${parts.length === 0 ? "nothing to be done" : parts.join(", ")}`)
+  log.info(`the configuration was changed: ${parts.length === 0 ? "nothing to be done" : parts.join(", ")}`)
   for (const { gvk, isDrained, complete } of removed) {
     const until =
       complete === undefined ? "" : `; complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
-    if (!isDrained) voice.warn(`${gvk}: its last events could not be written in time${until}`)
+    if (!isDrained) log.warn(`${gvk}: its last events could not be written in time${until}`)
   }
 }

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { messageOf } from "../../runtime/errors.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { ExportRefusal } from "./export-request.ts"
+import type { ExportRefusal } from "./request.ts"
 
 /** A window of an export: µs since the Unix epoch, from the one, before the other. */
 export interface RequestedWindow {

@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import { type RecordedKind, readCoverage } from "../../archive/reading/recorded-coverage.ts"
 import { messageOf } from "../../runtime/errors.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { ExportRefusal } from "../export/export-request.ts"
+import type { ExportRefusal } from "../export/request.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { Recording } from "../recording.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
 
 /** µs since the Unix epoch; from the one up to the other. */
 export interface TimeRange {
@@ -97,17 +97,17 @@ const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 
 /** What the recording covers at this moment, what was just received included. */
 export const askCoverage = (
-  recording: Recording,
+  actors: RecorderActors,
   directory: string,
   window: TimeRange,
   nowMicros: number,
 ): Effect.Effect<Coverage, ExportRefusal> =>
-  recording.cut().pipe(
+  actors.cut().pipe(
     // A full disk is no reason to hide what is on it.
     Effect.ignore,
     Effect.andThen(
       Effect.try({
-        try: () => coverageOf(directory, recording.statuses.all(), window, nowMicros),
+        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros),
         catch: unreadable,
       }),
     ),

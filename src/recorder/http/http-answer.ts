@@ -1,6 +1,6 @@
 /** Short answers of the HTTP interface: text for people, JSON for programs. */
 import type { ServerResponse } from "node:http"
-import type { ExportRefusal } from "../export/export-request.ts"
+import type { ExportRefusal } from "../export/request.ts"
 
 const plain = "text/plain; charset=utf-8"
 

@@ -10,8 +10,8 @@ import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
 import type { Access, Action, Refusal } from "../access/access.ts"
-import { answerExport, type ExportSources } from "../export/answer-export.ts"
-import type { ExportRefusal } from "../export/export-request.ts"
+import { type ExportSources, handleExportRequest } from "../export/handle.ts"
+import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
 import { json, refuse, text } from "./http-answer.ts"
@@ -24,7 +24,7 @@ export { ListenError } from "./listen-error.ts"
 export interface HttpApiSources extends ExportSources {
   readonly isReady: () => boolean
   readonly verboseReadiness: () => string
-  readonly metrics: () => Promise<string>
+  readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
   readonly access: Access
   /** Somebody was turned away. */
@@ -146,10 +146,10 @@ const answer = async (
   if (decision.tag === "refused") return turnAway(request, response, { requestId, path, decision, sources })
   if (action === "export") {
     if (request.method !== "POST") return wrongMethod(response, "POST")
-    return answerExport(request, response, { who: decision.who, requestId }, sources, clock)
+    return handleExportRequest(request, response, { who: decision.who, requestId }, sources, clock)
   }
   if (!reads) return wrongMethod(response, "GET, HEAD")
-  if (action === "metrics") return text(response, 200, await sources.metrics(), metricsContentType)
+  if (action === "metrics") return text(response, 200, await Effect.runPromise(sources.metrics), metricsContentType)
   return answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
 }
 

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorStatus } from "../../runtime/actor-system.ts"
-import type { Recording } from "../recording.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
 import type { Metric, Sample } from "./metrics-text.ts"
 
 /** Every state a kind can be in; each is a series, so that an alert can name it. */
@@ -16,21 +16,34 @@ const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", 
 const noOwners = { pending: 0, requests: 0, failures: 0 }
 
 /** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
-export const gatherMetrics = async (recording: Recording, nowMicros: number): Promise<ReadonlyArray<Metric>> => {
-  const [actors, kinds, store, longestCommitMs, owners] = await Promise.all([
-    recording.system.status(),
-    Promise.all(
-      recording.watchers.map(async ({ gvk, watcher }) => ({
-        gvk,
-        statistics: await ask(watcher.call("statistics", undefined, 1000)),
-      })),
-    ),
-    ask(recording.store.call("statistics", undefined, 1000)),
-    ask(recording.store.call("takeLongestCommit", undefined, 1000)),
-    recording.owners.resolver === undefined
-      ? noOwners
-      : ask(recording.owners.resolver.call("statistics", undefined, 1000)),
-  ])
+export const gatherMetrics = (actors: RecorderActors, nowMicros: number): Effect.Effect<ReadonlyArray<Metric>> =>
+  Effect.map(askActors(actors), (answers) => metricsOf(actors, answers, nowMicros))
+
+const askActors = ({ system, watchers, store, owners }: RecorderActors) =>
+  Effect.all(
+    {
+      lives: Effect.promise(() => system.status()),
+      kinds: Effect.forEach(
+        watchers,
+        ({ gvk, watcher }) =>
+          Effect.map(known(watcher.call("statistics", undefined, 1000)), (statistics) => ({ gvk, statistics })),
+        { concurrency: "unbounded" },
+      ),
+      store: known(store.call("statistics", undefined, 1000)),
+      longestCommitMs: known(store.call("takeLongestCommit", undefined, 1000)),
+      owners:
+        owners.resolver === undefined
+          ? Effect.succeed(noOwners)
+          : known(owners.resolver.call("statistics", undefined, 1000)),
+    },
+    { concurrency: "unbounded" },
+  )
+
+const metricsOf = (
+  actors: RecorderActors,
+  { lives, kinds, store, longestCommitMs, owners }: Effect.Success<ReturnType<typeof askActors>>,
+  nowMicros: number,
+): ReadonlyArray<Metric> => {
   const memory = process.memoryUsage()
   const perKind = (
     pick: (statistics: NonNullable<(typeof kinds)[number]["statistics"]>) => number,
@@ -40,15 +53,14 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
     )
 
   /** Of the one watcher that follows pods, if any does. */
-  const perPodStream: typeof perKind = (pick) =>
-    perKind(pick).filter(({ labels }) => labels?.kind === recording.podStream)
+  const perPodStream: typeof perKind = (pick) => perKind(pick).filter(({ labels }) => labels?.kind === actors.podStream)
 
   return [
-    gauge("kubereel_ready", "1 when no kind is in its first list.", [{ value: recording.statuses.isReady ? 1 : 0 }]),
+    gauge("kubereel_ready", "1 when no kind is in its first list.", [{ value: actors.statuses.isReady ? 1 : 0 }]),
     gauge(
       "kubereel_kind_state",
       "1 for the state that the kind is in.",
-      recording.statuses
+      actors.statuses
         .all()
         .flatMap(({ gvk, state }) =>
           kindStates.map((each) => ({ labels: { kind: gvk, state: each }, value: each === state ? 1 : 0 })),
@@ -57,7 +69,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
     gauge(
       "kubereel_kind_state_seconds",
       "Seconds since the kind entered its state.",
-      recording.statuses
+      actors.statuses
         .all()
         .map(({ gvk, since }) => ({ labels: { kind: gvk }, value: Math.max(0, (nowMicros - since) / 1e6) })),
     ),
@@ -147,7 +159,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
       perPodStream((each) => each.undecodablePods),
     ),
     gauge("kubereel_store_failing", "1 while the recording cannot be written: a full disk, a lost volume.", [
-      { value: recording.statuses.storeTrouble === undefined ? 0 : 1 },
+      { value: actors.statuses.storeTrouble === undefined ? 0 : 1 },
     ]),
     ...(store === undefined
       ? []
@@ -181,7 +193,7 @@ export const gatherMetrics = async (recording: Recording, nowMicros: number): Pr
             { value: owners.failures },
           ]),
         ]),
-    ...actorMetrics(actors),
+    ...actorMetrics(lives),
     gauge("process_resident_memory_bytes", "Resident memory of the process, all workers included.", [
       { value: memory.rss },
     ]),
@@ -246,8 +258,9 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
   ]
 }
 
-const ask = <A>(question: Effect.Effect<A, unknown>): Promise<A | undefined> =>
-  Effect.runPromise(question.pipe(Effect.orElseSucceed(() => undefined)))
+/** `undefined` for what could not be learnt. */
+const known = <A>(question: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
+  Effect.orElseSucceed(question, () => undefined)
 
 const gauge = (name: string, help: string, samples: ReadonlyArray<Sample>): Metric => ({
   name,

@@ -7,10 +7,10 @@
  */
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import type { RecordingNotice } from "../recording.ts"
+import type { RecorderNotice } from "./recorder-notice.ts"
 
-/** Where the recorder talks to. */
-export interface RecorderVoice {
+/** Where a recorder logs. */
+export interface RecorderLog {
   error(message: string, facts?: Readonly<Record<string, unknown>>): void
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void
   info(message: string, facts?: Readonly<Record<string, unknown>>): void
@@ -30,10 +30,10 @@ const relistMeanings: ReadonlyMap<string, string> = new Map([
   ["cluster-restored", "this is another cluster than before, or one restored from a backup; a gap is recorded"],
 ])
 
-type KindNotice = Extract<RecordingNotice, { type: "kind" }>
+type KindNotice = Extract<RecorderNotice, { type: "kind" }>
 
 export class NoticeLog {
-  readonly #voice: RecorderVoice
+  readonly #log: RecorderLog
   readonly #clock: Clock
   /** Last state said of each kind, with its reason. */
   readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
@@ -48,13 +48,13 @@ export class NoticeLog {
   /** Last trouble said of the store and of the credentials. */
   readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
 
-  constructor(voice: RecorderVoice, clock: Clock) {
-    this.#voice = voice
+  constructor(log: RecorderLog, clock: Clock) {
+    this.#log = log
     this.#clock = clock
   }
 
-  hear(notice: RecordingNotice): void {
-    const voice = this.#voice
+  hear(notice: RecorderNotice): void {
+    const log = this.#log
     switch (notice.type) {
       case "kind":
         return this.#hearOfKind(notice)
@@ -62,12 +62,9 @@ export class NoticeLog {
         if (notice.state === "backing-off") {
           // What its next life reports is news again.
           if (notice.gvk !== undefined) this.#said.delete(notice.gvk)
-          return voice.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
+          return log.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
         }
-        return voice.debug(
-          `${notice.name} ${notice.state}`,
-          notice.state === "gave-up" ? { reason: notice.reason } : {},
-        )
+        return log.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
       case "store":
         if (notice.trouble === undefined) return this.#relief("store", "the recording can be written again")
         return this.#trouble(
@@ -78,18 +75,18 @@ export class NoticeLog {
         if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
         return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
       case "owners":
-        return voice.warn(notice.trouble)
+        return log.warn(notice.trouble)
       case "stopped-kind":
-        return voice.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
+        return log.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
       case "refused":
-        return voice.error(
+        return log.error(
           `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
           { reason: notice.reason },
         )
       case "extending":
         return this.#extending(notice)
       case "unwritten":
-        return voice.error(`the recording was closed before this could be written to it: ${notice.what}`)
+        return log.error(`the recording was closed before this could be written to it: ${notice.what}`)
     }
   }
 
@@ -100,21 +97,21 @@ export class NoticeLog {
   }
 
   #hearOfKind({ gvk, report }: KindNotice): void {
-    const voice = this.#voice
+    const log = this.#log
     switch (report.type) {
       case "state":
         return this.#state(gvk, report.state, report.detail)
       case "alarm":
-        return voice.warn(`${gvk}: ${report.detail}`)
+        return log.warn(`${gvk}: ${report.detail}`)
       case "unauthorized":
         // Once for all kinds: they share the credentials.
         if (this.#unauthorized.size === 0)
-          voice.warn("the server does not accept the credentials (401); fetching fresh ones")
+          log.warn("the server does not accept the credentials (401); fetching fresh ones")
         this.#unauthorized.add(gvk)
         return
       case "cluster":
         if (this.#cluster !== report.uid) {
-          const say = this.#cluster === undefined ? voice.debug : voice.warn
+          const say = this.#cluster === undefined ? log.debug : log.warn
           say(`namespace kube-system has UID ${report.uid}`, { before: this.#cluster })
         }
         this.#cluster = report.uid
@@ -122,7 +119,7 @@ export class NoticeLog {
       case "event": {
         const action = report.action === "applied" ? "ObjectApplied" : "ObjectDeleted"
         const name = report.namespace === "" ? report.name : `${report.namespace}/${report.name}`
-        return voice.debug(`${action} @ ${new Date(report.timeMicros / 1000).toISOString()}: ${gvk} ${name}`)
+        return log.debug(`${action} @ ${new Date(report.timeMicros / 1000).toISOString()}: ${gvk} ${name}`)
       }
     }
   }
@@ -136,7 +133,7 @@ export class NoticeLog {
     const relist = state === "listing" ? relistMeanings.get(detail) : undefined
     const line = `${gvk} ${state}: ${relist ?? detail}`
     if (state === "stopped") this.#sayGap(gvk)
-    if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#voice.debug(line)
+    if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#log.debug(line)
     if (relist !== undefined) this.#unsaidGaps.set(gvk, line)
     const say = (): void => {
       this.#settling.delete(gvk)
@@ -144,26 +141,26 @@ export class NoticeLog {
       if (!isTrouble(state)) this.#sayGap(gvk)
       this.#said.set(gvk, { state, reason })
       if (!isTrouble(state)) this.#unauthorized.delete(gvk)
-      if (isTrouble(state) || relist !== undefined) this.#voice.warn(line)
-      else this.#voice.info(line)
+      if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
+      else this.#log.info(line)
     }
     if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
-    this.#voice.debug(line)
+    this.#log.debug(line)
     this.#settling.set(gvk, this.#clock.after(settleMs, say))
   }
 
   #sayGap(gvk: string): void {
     const line = this.#unsaidGaps.get(gvk)
     this.#unsaidGaps.delete(gvk)
-    if (line !== undefined) this.#voice.warn(line)
+    if (line !== undefined) this.#log.warn(line)
   }
 
   /** Nothing is recorded meanwhile, for half a minute or more. */
-  #extending({ from, to, share }: Extract<RecordingNotice, { type: "extending" }>): void {
+  #extending({ from, to, share }: Extract<RecorderNotice, { type: "extending" }>): void {
     const what = `the recording is of format ${from} and`
-    if (share >= 1) return this.#voice.info(`${what} is of format ${to} now`)
-    if (share > 0) return this.#voice.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
-    this.#voice.info(
+    if (share >= 1) return this.#log.info(`${what} is of format ${to} now`)
+    if (share > 0) return this.#log.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
+    this.#log.info(
       `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
     )
   }
@@ -171,13 +168,13 @@ export class NoticeLog {
   #trouble(of: string, message: string): void {
     const before = this.#troubles.get(of)
     const nowMs = this.#clock.monotonicMs()
-    if (before?.reason === message && nowMs - before.atMs < reminderMs) return this.#voice.debug(message)
+    if (before?.reason === message && nowMs - before.atMs < reminderMs) return this.#log.debug(message)
     this.#troubles.set(of, { reason: message, atMs: nowMs })
-    this.#voice.error(message)
+    this.#log.error(message)
   }
 
   #relief(of: string, message: string): void {
-    if (this.#troubles.delete(of)) this.#voice.info(message)
+    if (this.#troubles.delete(of)) this.#log.info(message)
   }
 }
 

@@ -14,7 +14,7 @@ import { describeFailure, postOnce } from "../../kube/http/request-once.ts"
 import { statusOfResponse } from "../../kube/status.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { RecorderVoice } from "./notice-log.ts"
+import type { RecorderLog } from "./notice-log.ts"
 
 /** Where this process runs, as the Deployment has the kubelet tell it. */
 export interface OwnPod {
@@ -154,12 +154,12 @@ export class PodEvents {
 /** For as long as the scope is open; `undefined` outside of a cluster. */
 export const openPodEvents = (
   environment: Readonly<Record<string, string | undefined>>,
-  { voice, ...options }: Omit<PodEventsOptions, "pod" | "failed"> & { readonly voice: Pick<RecorderVoice, "warn"> },
+  { log, ...options }: Omit<PodEventsOptions, "pod" | "failed"> & { readonly log: Pick<RecorderLog, "warn"> },
 ): Effect.Effect<PodEvents | undefined, never, Scope.Scope> => {
   const pod = ownPod(environment)
   if (pod === undefined) return Effect.succeed(undefined)
   const failed = (reason: string): void =>
-    voice.warn(`no Event could be posted on pod ${pod.namespace}/${pod.name}: ${reason}`)
+    log.warn(`no Event could be posted on pod ${pod.namespace}/${pod.name}: ${reason}`)
   return Effect.acquireRelease(
     Effect.sync(() => new PodEvents({ ...options, pod, failed })),
     (events) => Effect.sync(() => events.close()),

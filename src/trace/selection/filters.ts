@@ -1,5 +1,5 @@
 /**
- * What an export holds and what it leaves out, by kind, namespace, name and label, in SimKube's request format (simkube.md §3.4) with
+ * What an export holds and what it leaves out, by kind, namespace, name and label, in SimKube's request format (docs/facts/simkube.md#filters) with
  * our additions. By ownership: see the exporter.
  *
  * Everything is compiled once per export, and refused then if it means nothing.

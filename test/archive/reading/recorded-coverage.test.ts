@@ -6,7 +6,8 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../../src/archive/reading/recorded-since.ts"
 import { DATABASE_FILE } from "../../../src/archive/schema.ts"
-import { encodeFrame, gapAt, type SampleEvent, START, temporaryDirectory } from "../sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { encodeFrame, gapAt, type SampleEvent, START } from "../sample-frames.ts"
 
 const kinds = ["v1.Pod", "v1.Node"] as const
 

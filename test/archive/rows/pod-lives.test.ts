@@ -15,7 +15,8 @@ import {
   ObservationsBuilder,
   type PodLife,
 } from "../../../src/wire/observations.ts"
-import { START, temporaryDirectory } from "../sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { START } from "../sample-frames.ts"
 
 const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "rs-uid", controller: true }
 const ownerReferences = Buffer.from(JSON.stringify([owner]))

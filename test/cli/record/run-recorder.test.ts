@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import type { RecordOptions } from "../../../src/cli/record/run-options.ts"
 import { runRecorder } from "../../../src/cli/record/run-recorder.ts"
-import type { RecordingStatus } from "../../../src/cli/record/status-line.ts"
-import type { RecordOptions } from "../../../src/cli/record.ts"
+import type { RecorderStatus } from "../../../src/cli/record/status-line.ts"
 import { createLogger } from "../../../src/cli/terminal/log.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { configurationOf, kubeconfigOf, until } from "../../recorder/recorder/recorder-command.ts"
@@ -21,7 +21,7 @@ test("counters are read for a live line, and not when nobody sees it", async () 
   sandbox.put("v1.ServiceAccount", { metadata: { namespace: "shop", name: "two" } })
   const said: string[] = []
   const log = createLogger({ format: "text", level: "info", now: Date.now, sink: (line) => said.push(line) })
-  const seen: { readonly live: RecordingStatus[]; readonly silent: RecordingStatus[] } = { live: [], silent: [] }
+  const seen: { readonly live: RecorderStatus[]; readonly silent: RecorderStatus[] } = { live: [], silent: [] }
   const run = (name: keyof typeof seen) => {
     const options: RecordOptions = {
       config,

@@ -1,11 +1,11 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type RecordingStatus, renderStatusLine } from "../../../src/cli/record/status-line.ts"
+import { type RecorderStatus, renderStatusLine } from "../../../src/cli/record/status-line.ts"
 import { cutToWidth, displayWidth } from "../../../src/cli/terminal/display-width.ts"
 import { createLiveLine, type LiveClock } from "../../../src/cli/terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../../../src/cli/terminal/quantities.ts"
 
-const healthy: RecordingStatus = {
+const healthy: RecorderStatus = {
   eventsPerSecond: 1234.4,
   objects: 3002,
   lagMs: 12,
@@ -16,7 +16,7 @@ const healthy: RecordingStatus = {
   ],
   uptimeMs: 62_000,
 }
-const troubled: RecordingStatus = {
+const troubled: RecorderStatus = {
   ...healthy,
   kinds: [
     ...healthy.kinds,
@@ -31,7 +31,7 @@ const troubled: RecordingStatus = {
 describe("the status line", () => {
   test("gives up what matters least when the terminal is narrow", () => {
     const widths = [200, 120, 100, 80, 60, 40, 20]
-    const shown = (status: RecordingStatus): string[] =>
+    const shown = (status: RecorderStatus): string[] =>
       widths.map((columns) => `${String(columns).padStart(3)} ${renderStatusLine(status, columns)}`)
     expect(shown(healthy).join("\n")).toMatchSnapshot()
     expect(shown(troubled).join("\n")).toMatchSnapshot()
@@ -51,7 +51,7 @@ describe("the status line", () => {
       lagMs: fc.option(fc.nat(), { nil: undefined }),
       kinds: fc.array(fc.record({ gvk: fc.string({ unit: "binary", maxLength: 30 }), state }), { maxLength: 20 }),
       uptimeMs: fc.nat(),
-    }) as fc.Arbitrary<RecordingStatus>
+    }) as fc.Arbitrary<RecorderStatus>
     fc.assert(
       fc.property(status, fc.integer({ min: 16, max: 300 }), (status, columns) => {
         const line = renderStatusLine(status, columns)

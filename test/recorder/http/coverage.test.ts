@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { ExportForecast } from "../../../src/recorder/export/export-forecast.ts"
+import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
 import { type Coverage, type TimeRange, without } from "../../../src/recorder/http/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"

@@ -53,8 +53,8 @@ test("20 expired watches of one kind leave another kind's stream alone", { timeo
 })
 
 /** Gaps that a kind's watcher has reported since it started. */
-const gapsOf = async ({ recording }: RecordedSandbox, gvk: string): Promise<number> => {
-  const found = recording.watchers.find((each) => each.gvk === gvk)
+const gapsOf = async ({ actors }: RecordedSandbox, gvk: string): Promise<number> => {
+  const found = actors.watchers.find((each) => each.gvk === gvk)
   if (found === undefined) return 0
   return (await Effect.runPromise(found.watcher.call("statistics", undefined))).gaps
 }

@@ -1,7 +1,9 @@
 /** Each actor is killed again and again while 2,000 events a second arrive; the export must equal the server's ledger. */
+
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
@@ -15,13 +17,13 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
-    entry: (role) => (role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role)),
+    entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
   })
   const workload = new Workload(recorded.sandbox, kinds, seed)
   try {
     await recorded.ready()
     workload.start(2000)
-    const { store, exports, watchers } = recorded.recording
+    const { store, exports, watchers } = recorded.actors
     const victims = [store, exports.exporter(), ...watchers.map(({ watcher }) => watcher)]
     let redelivered = 0
     let duplicates = 0
@@ -71,7 +73,7 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
   try {
     await recorded.ready()
     workload.start(2000)
-    const { store, watchers } = recorded.recording
+    const { store, watchers } = recorded.actors
     const victims = [store, ...watchers.map(({ watcher }) => watcher)]
     for (let round = 0; round < killsEach; round++) {
       for (const victim of workload.shuffled(victims)) {
@@ -134,11 +136,11 @@ const aliveAfter = (
 
 /** Frames that the store's present life was given again although they were committed. */
 const duplicatesOf = async (recorded: RecordedSandbox): Promise<number> => {
-  const metrics = await recorded.recording.store.metrics()
+  const metrics = await recorded.actors.store.metrics()
   return metrics?.inboxes["observations"]?.duplicateFrames ?? 0
 }
 
 const redeliveredTo = async (recorded: RecordedSandbox): Promise<number> => {
-  const all = await Promise.all(recorded.recording.watchers.map(({ watcher }) => watcher.metrics()))
+  const all = await Promise.all(recorded.actors.watchers.map(({ watcher }) => watcher.metrics()))
   return all.reduce((sum, metrics) => sum + (metrics?.outboxes["observations"]?.redeliveredFrames ?? 0), 0)
 }

@@ -104,7 +104,7 @@ test.each([
 
 /** Frames of observations that wait for their commit. */
 const unacknowledged = async (recorder: OwnerRecorder): Promise<number> => {
-  const { watchers } = recorder.running.recording
+  const { watchers } = recorder.running.actors
   const all = await Promise.all(watchers.map(({ watcher }) => watcher.metrics()))
   return all.reduce((sum, metrics) => sum + (metrics?.outboxes.observations?.unacknowledgedBytes ?? 1), 0)
 }

@@ -136,7 +136,7 @@ const isIn = (path: string, namespace: string): boolean => path.includes(`/names
 /** What the store knows of each namespace of a kind. */
 export const namespacesOf = async (recorded: RecordedSandbox, gvk: string): Promise<ReadonlyMap<string, bigint>> => {
   const { resumeVersion } = await Effect.runPromise(
-    recorded.recording.store
+    recorded.actors.store
       .call("kindState", gvk)
       .pipe(Effect.orElseSucceed(() => ({ resumeVersion: "", completeTime: 0 }))),
   )
@@ -178,6 +178,6 @@ export const caughtUpIn = (
         return (reached.get(namespace) ?? -1n) >= BigInt(last)
       })
     },
-    () => `${gvk} to be recorded in ${namespaces}: ${recorded.recording.statuses.verboseReadiness()}`,
+    () => `${gvk} to be recorded in ${namespaces}: ${recorded.actors.statuses.verboseReadiness()}`,
     20_000,
   )

@@ -70,8 +70,8 @@ const gapsOf = ({ directory }: RecordedSandbox) => {
   }
 }
 
-const detailOf = ({ recording }: RecordedSandbox): string =>
-  recording.statuses
+const detailOf = ({ actors }: RecordedSandbox): string =>
+  actors.statuses
     .all()
     .map(({ state, detail }) => `${state}: ${detail}`)
     .join()
@@ -184,7 +184,7 @@ test("killed again and again while both stream, the watcher resumes both and rec
   const changing = churn(sandbox, () => !isOver)
   for (let kill = 0; kill < 8; kill++) {
     const { length } = ledgerIn(sandbox, configMaps, both)
-    const [watcher] = recorded.recording.watchers
+    const [watcher] = recorded.actors.watchers
     await until(
       async () => ledgerIn(sandbox, configMaps, both).length > length + 100,
       () => "100 changes",
@@ -229,10 +229,10 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   )
   expect(detailOf(recorded)).toMatch(/^forbidden: namespace stock forbidden: .*add to a Role of this user in stock: /)
   expect(detailOf(recorded)).toMatch(/; 1 of 2 namespaces is watched$/)
-  expect(recorded.recording.statuses.verboseReadiness()).toMatch(/^\[!\]v1\.ConfigMap forbidden: namespace stock /)
+  expect(recorded.actors.statuses.verboseReadiness()).toMatch(/^\[!\]v1\.ConfigMap forbidden: namespace stock /)
   const now = Date.now() * 1000
   const coverage = () =>
-    coverageOf(recorded.directory, recorded.recording.statuses.all(), { start: 0, end: now * 2 }, now).kinds[0]
+    coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now * 2 }, now).kinds[0]
   expect(coverage()).toMatchObject({ state: "forbidden", ranges: [] })
 
   // Another life: what is permitted goes on where it was, and is not listed a second time.
@@ -253,7 +253,7 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(changes.map(({ name }) => name)).toEqual(["before", "after", "meanwhile", "unseen"])
   expect(gaps).toEqual([])
   const later = Date.now() * 1000
-  const whole = coverageOf(again.directory, again.recording.statuses.all(), { start: 0, end: later * 2 }, later)
+  const whole = coverageOf(again.directory, again.actors.statuses.all(), { start: 0, end: later * 2 }, later)
   expect(whole.kinds[0]?.ranges).toHaveLength(1)
 })
 
@@ -263,8 +263,8 @@ test("a namespace is added and another taken away while it is recorded: the one 
   await churn(sandbox, (round) => round < 20)
   put(sandbox, "stock", "left")
   await caughtUpIn(recorded, sandbox, configMaps, both)
-  const { recording } = recorded
-  expect(await recording.reconfigure([within(["bank", "shop"])])).toMatchObject({
+  const { actors } = recorded
+  expect(await actors.reconfigure([within(["bank", "shop"])])).toMatchObject({
     restarted: [configMaps],
     removed: [],
   })
@@ -291,20 +291,20 @@ test("a namespace is added and another taken away while it is recorded: the one 
   ])
 
   // Down to one: it still needs no list.
-  await recording.reconfigure([within(["shop"])])
+  await actors.reconfigure([within(["shop"])])
   await watching(recorded)
   put(sandbox, "shop", "last")
   await caughtUpIn(recorded, sandbox, configMaps, ["shop"])
   expect(server.lists("shop")).toBe(1)
   // And the whole cluster: what one version says of all of it nobody knows, so it is listed.
-  await recording.reconfigure([tracked(configMaps)])
+  await actors.reconfigure([tracked(configMaps)])
   await watching(recorded)
   await recorded.reached(configMaps, BigInt(sandbox.resourceVersion))
   expect(gapsOf(recorded).at(-1)?.detail).toBe(
     "what is recorded of the kind was changed from namespaces shop to all namespaces; its present state was listed",
   )
   // Back to several: the version of the whole holds for each of them.
-  await recording.reconfigure([within(both)])
+  await actors.reconfigure([within(both)])
   await watching(recorded)
   expect(both.map((namespace) => server.lists(namespace))).toEqual([1, 1])
   put(sandbox, "stock", "again")
@@ -326,7 +326,7 @@ test("a kind without namespaces is watched once, whichever namespaces are asked 
     10_000,
   )
   expect(server.sandbox.watchCount("nodes")).toBe(1)
-  await recorded.recording.reconfigure([within(["shop", "bank"], nodes)])
+  await recorded.actors.reconfigure([within(["shop", "bank"], nodes)])
   await recorded.inState(nodes, "watching")
   const changes = async () => (await recorded.export()).changes.map(({ action, name }) => `${action} ${name}`)
   expect(await changes()).toEqual(["applied one", "applied two"])
@@ -351,7 +351,7 @@ test("a kind in which nothing happens is complete as soon as all its namespaces 
   await watching(recorded)
   expect([...(await namespacesOf(recorded, configMaps)).keys()]).toEqual(both)
   const now = Date.now() * 1000
-  const coverage = coverageOf(recorded.directory, recorded.recording.statuses.all(), { start: 0, end: now }, now)
+  const coverage = coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now }, now)
   expect(coverage.kinds[0]).toMatchObject({ state: "watching", gaps: [] })
 })
 
@@ -360,7 +360,7 @@ test("the statistics of a kind are those of all its streams", async () => {
   await watching(recorded)
   for (const namespace of both) put(sandbox, namespace, "a")
   await caughtUpIn(recorded, sandbox, configMaps, both)
-  const [found] = recorded.recording.watchers
+  const [found] = recorded.actors.watchers
   if (found === undefined) throw new Error("nobody watches")
   const statistics = await Effect.runPromise(found.watcher.call("statistics", undefined))
   expect(statistics).toMatchObject({ received: 2, recorded: 2, watches: 0, relists: 0, liveObjects: 2 })
@@ -468,7 +468,7 @@ test("lives of pods that are switched on where pods of several namespaces are re
       },
     })
   await caughtUpIn(recorded, sandbox, pods, both)
-  await recorded.recording.reconfigure([{ ...within(both, pods), trackLifecycle: true }])
+  await recorded.actors.reconfigure([{ ...within(both, pods), trackLifecycle: true }])
   await recorded.inState(pods, "watching")
   const reader = ArchiveReader.open(recorded.directory)
   const lives = [...reader.podLives({ cut: reader.cut() })].map(({ namespace, name }) => `${namespace}/${name}`)
@@ -522,7 +522,7 @@ test(`whatever happens to which namespace, the recording ends as the cluster is,
         server.hangUp(namespace)
         break
       case 2:
-        await recorded.recording.watchers[0]?.watcher.kill("a test")
+        await recorded.actors.watchers[0]?.watcher.kill("a test")
         break
       case 3:
         await recorded.stopRecording()

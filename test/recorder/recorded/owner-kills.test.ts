@@ -2,11 +2,13 @@
  * The owner-resolver and the store are killed again and again while pods and their owners appear: afterwards every owner is
  * known, and an export holds the ownership that the server's ledger has.
  */
+
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { readTrace } from "./owner-recorder.ts"
 import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
 import { RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
@@ -27,16 +29,13 @@ test.each([
     console.log(`kill test of the owner-resolver: KUBEREEL_TEST_SEED=${seed}`)
     const recorded = await RecordedSandbox.start({
       kinds,
-      entry: (role) =>
-        role === "store" && isStoreKilled
-          ? new URL("../workers/answer-forgetting-store.ts", import.meta.url)
-          : workerEntry(role),
+      entry: (role) => (role === "store" && isStoreKilled ? testWorker("answer-forgetting-store") : workerEntry(role)),
     })
     const workload = new OwnerWorkload(recorded.sandbox, seed)
     try {
       await recorded.ready()
       workload.start(2000)
-      const { store, owners } = recorded.recording
+      const { store, owners } = recorded.actors
       const resolver = owners.needed()
       const victims = isStoreKilled ? [resolver, store] : [resolver]
       let inFlight = 0
@@ -132,8 +131,8 @@ const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): P
 }
 
 /** The whole recording in SimKube's format, through the exporter. */
-const exportedTrace = async ({ recording }: RecordedSandbox) => {
-  const cut = await Effect.runPromise(recording.cut())
+const exportedTrace = async ({ actors }: RecordedSandbox) => {
+  const cut = await Effect.runPromise(actors.cut())
   const pieces: Array<Uint8Array> = []
   const job = {
     format: "simkube" as const,
@@ -156,15 +155,15 @@ const exportedTrace = async ({ recording }: RecordedSandbox) => {
       piece: async (data: Uint8Array) => void pieces.push(Uint8Array.from(data)),
       end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
     }
-    Effect.runPromise(recording.exports.start(job, reader)).catch(reject)
+    Effect.runPromise(actors.exports.start(job, reader)).catch(reject)
   })
   return readTrace(Buffer.concat(pieces))
 }
 
 /** Waits until the store's present life was given answers. */
-const answersTaken = async ({ recording }: RecordedSandbox): Promise<void> => {
-  await Effect.runPromise(recording.store.running())
-  const given = async (): Promise<number> => (await recording.store.metrics())?.inboxes[mailbox]?.receivedFrames ?? 0
+const answersTaken = async ({ actors }: RecordedSandbox): Promise<void> => {
+  await Effect.runPromise(actors.store.running())
+  const given = async (): Promise<number> => (await actors.store.metrics())?.inboxes[mailbox]?.receivedFrames ?? 0
   await until(
     async () => (await given()) > 0,
     () => "answers about owners",
@@ -183,5 +182,5 @@ const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> 
 }
 
 /** Frames of answers that the store's present life was given again although they were committed. */
-const duplicatesOf = async ({ recording }: RecordedSandbox): Promise<number> =>
-  (await recording.store.metrics())?.inboxes[mailbox]?.duplicateFrames ?? 0
+const duplicatesOf = async ({ actors }: RecordedSandbox): Promise<number> =>
+  (await actors.store.metrics())?.inboxes[mailbox]?.duplicateFrames ?? 0

@@ -77,8 +77,8 @@ export class OwnerRecorder {
     )
     const recorder = new OwnerRecorder(sandbox, running, scope, place)
     await until(
-      async () => running.recording.statuses.isReady,
-      () => running.recording.statuses.verboseReadiness(),
+      async () => running.actors.statuses.isReady,
+      () => running.actors.statuses.verboseReadiness(),
       15_000,
     )
     return recorder
@@ -86,11 +86,11 @@ export class OwnerRecorder {
 
   /** Everything that the sandbox has done to a kind, or to all that are watched, is committed. */
   async recorded(...kinds: ReadonlyArray<string>): Promise<void> {
-    for (const { gvk } of this.running.recording.watchers) {
+    for (const { gvk } of this.running.actors.watchers) {
       if (kinds.length > 0 && !kinds.includes(gvk)) continue
       const last = this.sandbox.ledger.of(gvk === podLivesKind ? podKind : gvk).at(-1)
       if (last === undefined) continue
-      const { store } = this.running.recording
+      const { store } = this.running.actors
       const reached = async (): Promise<boolean> => {
         const { resumeVersion } = await Effect.runPromise(store.call("kindState", gvk))
         return resumeVersion !== "" && BigInt(resumeVersion) >= BigInt(last.resourceVersion)
@@ -109,7 +109,7 @@ export class OwnerRecorder {
 
   /** What the owner-resolver counts; it starts when it is asked for, if it was not needed so far. */
   statistics() {
-    const resolver = this.running.recording.owners.needed()
+    const resolver = this.running.actors.owners.needed()
     return Effect.runPromise(Effect.andThen(resolver.running(), resolver.call("statistics", undefined)))
   }
 

@@ -1,10 +1,12 @@
 /** Lives of pods, recorded by real workers that are killed, started over, and told to begin or to stop following pods. */
+
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
 
@@ -70,15 +72,14 @@ test.each(streams)(
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
     const recorded = await RecordedSandbox.start({
       kinds,
-      entry: (role) =>
-        role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role),
+      entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
     })
     const workload = new PodWorkload(recorded.sandbox, seed)
     const fromSeconds = Math.floor(Date.now() / 1000) - 1
     try {
       await recorded.ready()
       workload.start(2000)
-      const { store, watchers } = recorded.recording
+      const { store, watchers } = recorded.actors
       const watcher = watchers.find(({ gvk }) => gvk === stream)?.watcher
       if (watcher === undefined) throw new Error(`nothing watches ${stream}`)
       let redelivered = 0
@@ -132,7 +133,7 @@ test.each(streams)(
     try {
       await recorded.ready()
       workload.start(1500)
-      const watcher = recorded.recording.watchers.find(({ gvk }) => gvk === stream)?.watcher
+      const watcher = recorded.actors.watchers.find(({ gvk }) => gvk === stream)?.watcher
       for (let round = 0; round < 8; round++) {
         await workload.moment(250)
         if (watcher !== undefined) await killed(watcher)
@@ -226,8 +227,8 @@ test("pods are followed from the start, whether or not their owners are there ye
     expect(found.length).toBeGreaterThan(10)
     const existing = new Set(found.map((line) => line.split(" ")[0]))
     expect(wanted.filter((line) => existing.has(line.split(" ")[0]))).toHaveLength(found.length)
-    expect(recorded.recording.statuses.verboseReadiness()).toContain("[+]lifecycle/v1.Pod watching")
-    const metrics = await gatherMetrics(recorded.recording, Date.now() * 1000)
+    expect(recorded.actors.statuses.verboseReadiness()).toContain("[+]lifecycle/v1.Pod watching")
+    const metrics = await Effect.runPromise(gatherMetrics(recorded.actors, Date.now() * 1000))
     const followed = metrics.find(({ name }) => name === "kubereel_followed_pods")?.samples
     const alive = [...workload.stories.values()].filter(({ isGone }) => !isGone).length
     expect(followed).toEqual([{ labels: { kind: lives }, value: alive }])

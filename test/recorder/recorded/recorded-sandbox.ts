@@ -8,7 +8,7 @@ import * as Scope from "effect/Scope"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
-import { type Recording, type RecordingNotice, startRecording } from "../../../src/recorder/recording.ts"
+import { type RecorderActors, type RecorderNotice, startRecorderActors } from "../../../src/recorder/recorder-actors.ts"
 import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
@@ -71,20 +71,20 @@ export interface RecordedSandboxOptions {
 
 export class RecordedSandbox {
   readonly sandbox: Sandbox
-  readonly recording: Recording
+  readonly actors: RecorderActors
   readonly directory: string
-  readonly notices: ReadonlyArray<RecordingNotice>
+  readonly notices: ReadonlyArray<RecorderNotice>
   readonly #scope: Scope.Closeable
 
   private constructor(
     sandbox: Sandbox,
-    recording: Recording,
+    actors: RecorderActors,
     directory: string,
-    notices: ReadonlyArray<RecordingNotice>,
+    notices: ReadonlyArray<RecorderNotice>,
     scope: Scope.Closeable,
   ) {
     this.sandbox = sandbox
-    this.recording = recording
+    this.actors = actors
     this.directory = directory
     this.notices = notices
     this.#scope = scope
@@ -98,9 +98,9 @@ export class RecordedSandbox {
   static async of(sandbox: Sandbox, options: RecordedSandboxOptions): Promise<RecordedSandbox> {
     const directory = options.directory ?? mkdtempSync(join(tmpdir(), "kubereel-test-"))
     const scope = await Effect.runPromise(Scope.make())
-    const notices: Array<RecordingNotice> = []
-    const recording = await Effect.runPromise(
-      startRecording({
+    const notices: Array<RecorderNotice> = []
+    const actors = await Effect.runPromise(
+      startRecorderActors({
         kinds: options.kinds,
         directory,
         fsync: "interval",
@@ -112,12 +112,12 @@ export class RecordedSandbox {
         entry: options.entry ?? workerEntry,
       }).pipe(Effect.provideService(Scope.Scope, scope)),
     )
-    return new RecordedSandbox(sandbox, recording, directory, notices, scope)
+    return new RecordedSandbox(sandbox, actors, directory, notices, scope)
   }
 
   /** Waits until every kind is complete up to its last change in the ledger. */
   async caughtUp(deadlineMs = 20_000): Promise<void> {
-    for (const { gvk } of this.recording.watchers) {
+    for (const { gvk } of this.actors.watchers) {
       const last = this.sandbox.ledger.of(gvk).at(-1)
       if (last !== undefined) await this.reached(gvk, BigInt(last.resourceVersion), deadlineMs)
     }
@@ -127,7 +127,7 @@ export class RecordedSandbox {
     await until(
       async () => {
         const state = await Effect.runPromise(
-          this.recording.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => undefined)),
+          this.actors.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => undefined)),
         )
         return state !== undefined && state.resumeVersion !== "" && BigInt(state.resumeVersion) >= version
       },
@@ -139,16 +139,16 @@ export class RecordedSandbox {
   /** Waits until a kind's state is the one named. */
   async inState(gvk: string, state: string, deadlineMs = 10_000): Promise<void> {
     await until(
-      async () => this.recording.statuses.all().some((kind) => kind.gvk === gvk && kind.state === state),
-      () => `${gvk} to be ${state}: ${this.recording.statuses.verboseReadiness()}`,
+      async () => this.actors.statuses.all().some((kind) => kind.gvk === gvk && kind.state === state),
+      () => `${gvk} to be ${state}: ${this.actors.statuses.verboseReadiness()}`,
       deadlineMs,
     )
   }
 
   async ready(): Promise<void> {
     await until(
-      async () => this.recording.statuses.isReady,
-      () => `readiness: ${this.recording.statuses.verboseReadiness()}`,
+      async () => this.actors.statuses.isReady,
+      () => `readiness: ${this.actors.statuses.verboseReadiness()}`,
       10_000,
     )
   }
@@ -156,7 +156,7 @@ export class RecordedSandbox {
   /** Everything recorded, through the exporter. */
   async export(): Promise<ExportedRecording> {
     const pieces: Array<Buffer> = []
-    const cut = await Effect.runPromise(this.recording.cut())
+    const cut = await Effect.runPromise(this.actors.cut())
     const order = {
       format: "ndjson" as const,
       cut,
@@ -168,7 +168,7 @@ export class RecordedSandbox {
       excludeDaemonSetOwned: true,
       recordedKinds: [],
       trackedObjects: Object.fromEntries(
-        this.recording.watchers.map(({ gvk }) => [
+        this.actors.watchers.map(({ gvk }) => [
           gvk,
           { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
         ]),
@@ -182,7 +182,7 @@ export class RecordedSandbox {
         },
         end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
       }
-      Effect.runPromise(this.recording.exports.start(order, reader)).catch(reject)
+      Effect.runPromise(this.actors.exports.start(order, reader)).catch(reject)
     })
     const lines = Buffer.concat(pieces)
       .toString()

@@ -41,8 +41,8 @@ const lastVersion = ({ sandbox }: RecordedSandbox, gvk: string): bigint =>
 
 const inPlace = async (recorded: RecordedSandbox): Promise<void> => {
   await until(
-    async () => recorded.recording.statuses.all().every(({ state }) => state === "watching"),
-    () => recorded.recording.statuses.verboseReadiness(),
+    async () => recorded.actors.statuses.all().every(({ state }) => state === "watching"),
+    () => recorded.actors.statuses.verboseReadiness(),
     15_000,
   )
 }
@@ -96,9 +96,9 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(statefulSets), tracked(configMaps, "content")],
   })
-  const { sandbox, recording } = recorded
+  const { sandbox, actors } = recorded
   let end: unknown
-  void Effect.runPromiseExit(recording.ended).then((exit) => {
+  void Effect.runPromiseExit(actors.ended).then((exit) => {
     end = exit
   })
   const workload = new Workload(sandbox, [deployments, statefulSets, configMaps, jobs], seed)
@@ -108,11 +108,11 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     workload.start(1000)
     podWorkload.start(100)
     await eventsReach(workload, 400)
-    const deploymentWatcher = recording.watchers[0]?.watcher
+    const deploymentWatcher = actors.watchers[0]?.watcher
     const life = deploymentWatcher?.incarnation
     const before = lastVersion(recorded, statefulSets)
     await recorded.reached(statefulSets, before)
-    const outcome = await recording.reconfigure([
+    const outcome = await actors.reconfigure([
       { ...tracked(deployments), trackLifecycle: true },
       { ...tracked(configMaps, "content"), ignore: ["/metadata/annotations"] },
       tracked(jobs),
@@ -124,10 +124,10 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
       removed: [{ gvk: statefulSets, isDrained: true }],
       isComplete: true,
     })
-    expect(recording.watchers.map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
-    expect(recording.statuses.all().map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
-    expect(recording.podStream).toBe(lives)
-    expect(recording.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
+    expect(actors.watchers.map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
+    expect(actors.statuses.all().map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
+    expect(actors.podStream).toBe(lives)
+    expect(actors.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
     await inPlace(recorded)
     const listedAt = sandbox.resourceVersion
     // Long enough for the store to look whether its files are still the ones it writes to.
@@ -143,7 +143,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     }
     expect(gapsOf(recorded)).toEqual([])
     // The one that stayed: the same life, the same stream. The one that was changed resumed.
-    expect(recording.watchers[0]?.watcher).toBe(deploymentWatcher)
+    expect(actors.watchers[0]?.watcher).toBe(deploymentWatcher)
     expect(deploymentWatcher?.incarnation).toBe(life)
     expect([watches(recorded, "deployments"), lists(recorded, "deployments")]).toEqual([1, 1])
     expect([watches(recorded, "configmaps"), lists(recorded, "configmaps")]).toEqual([2, 1])
@@ -161,15 +161,17 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
     expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
     const now = Date.now() * 1000
-    const coverage = coverageOf(recorded.directory, recording.statuses.all(), { start: 0, end: now }, now)
+    const coverage = coverageOf(recorded.directory, actors.statuses.all(), { start: 0, end: now }, now)
     const removed = coverage.kinds.find(({ gvk }) => gvk === statefulSets)
     expect(removed).toMatchObject({ state: "untracked", gaps: [] })
     expect(removed?.ranges.map(({ end }) => end)).toEqual([untilMicros + 1])
-    const series = (await gatherMetrics(recording, now)).find(({ name }) => name === "kubereel_kind_watches_total")
+    const series = (await Effect.runPromise(gatherMetrics(actors, now))).find(
+      ({ name }) => name === "kubereel_kind_watches_total",
+    )
     expect(series?.samples.map(({ labels }) => labels?.kind)).toEqual([deployments, configMaps, jobs, lives])
 
     // It comes back: the server still has what happened meanwhile, so nothing is missing, and nothing was listed again.
-    const back = await recording.reconfigure([tracked(deployments), tracked(statefulSets)])
+    const back = await actors.reconfigure([tracked(deployments), tracked(statefulSets)])
     expect(back).toMatchObject({ added: [statefulSets], restarted: [], kept: [deployments] })
     expect(back.removed.map(({ gvk }) => gvk)).toEqual([configMaps, jobs, lives])
     await recorded.caughtUp()
@@ -182,7 +184,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     expect(lists(recorded, "statefulsets")).toBe(1)
     expect(watches(recorded, "deployments")).toBe(1)
     expect(gapsOf(recorded)).toEqual([])
-    expect([end, recording.store.restarts]).toEqual([undefined, 0])
+    expect([end, actors.store.restarts]).toEqual([undefined, 0])
   } finally {
     workload.stop()
     podWorkload.stop()
@@ -192,7 +194,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
 
 test("lifecycles switched on where Pods are recorded start only the watcher of Pods again, with a gap at most there", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(pods)] })
-  const { sandbox, recording } = recorded
+  const { sandbox, actors } = recorded
   const workload = new Workload(sandbox, [deployments], seed)
   const podWorkload = new PodWorkload(sandbox, seed)
   try {
@@ -200,9 +202,9 @@ test("lifecycles switched on where Pods are recorded start only the watcher of P
     workload.start(500)
     podWorkload.start(500)
     await eventsReach(workload, 150)
-    const outcome = await recording.reconfigure([{ ...tracked(deployments), trackLifecycle: true }, tracked(pods)])
+    const outcome = await actors.reconfigure([{ ...tracked(deployments), trackLifecycle: true }, tracked(pods)])
     expect(outcome).toMatchObject({ added: [], restarted: [pods], kept: [deployments], removed: [] })
-    expect(recording.podStream).toBe(pods)
+    expect(actors.podStream).toBe(pods)
     await inPlace(recorded)
     await eventsReach(workload, workload.events + 150)
     workload.stop()
@@ -238,15 +240,15 @@ test("a kind that comes back when the server has forgotten what happened meanwhi
     kinds: [tracked(deployments), tracked(configMaps)],
     sandbox: { historyLimit: 20 },
   })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [configMaps], seed)
   try {
     await recorded.ready()
     for (let index = 0; index < 20; index++) workload.change()
     await recorded.caughtUp()
-    await recording.reconfigure([tracked(deployments)])
+    await actors.reconfigure([tracked(deployments)])
     for (let index = 0; index < 100; index++) workload.change()
-    await recording.reconfigure([tracked(deployments), tracked(configMaps)])
+    await actors.reconfigure([tracked(deployments), tracked(configMaps)])
     // It says "watching" for a moment: the server accepts the watch before it finds that it has forgotten.
     await until(
       async () => gapsOf(recorded).length > 0,
@@ -263,16 +265,16 @@ test("a kind that comes back when the server has forgotten what happened meanwhi
 
 test("changes asked for at once are made one after another, and the last one holds", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [deployments, configMaps], seed)
   try {
     await recorded.ready()
     workload.start(1000)
     await workload.moment(200)
     const outcomes = await Promise.all([
-      recording.reconfigure([tracked(deployments)]),
-      recording.reconfigure([tracked(deployments), tracked(configMaps)]),
-      recording.reconfigure([tracked(deployments), tracked(configMaps)]),
+      actors.reconfigure([tracked(deployments)]),
+      actors.reconfigure([tracked(deployments), tracked(configMaps)]),
+      actors.reconfigure([tracked(deployments), tracked(configMaps)]),
     ])
     expect(outcomes).toMatchObject([
       { added: [], removed: [{ gvk: configMaps, isDrained: true }], kept: [deployments] },
@@ -298,7 +300,7 @@ test(`changes while the store is killed again and again lose and repeat nothing 
   timeout: 60_000,
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [deployments, configMaps, jobs], seed)
   try {
     await recorded.ready()
@@ -306,13 +308,13 @@ test(`changes while the store is killed again and again lose and repeat nothing 
     for (let round = 0; round < 8; round++) {
       const kinds =
         round % 2 === 0 ? [tracked(deployments), tracked(jobs)] : [tracked(deployments), tracked(configMaps)]
-      const change = recording.reconfigure(kinds)
+      const change = actors.reconfigure(kinds)
       await workload.moment(60)
-      await recording.store.kill()
+      await actors.store.kill()
       expect(await change).toMatchObject({ isComplete: true })
       await workload.moment(200)
     }
-    await recording.reconfigure([tracked(deployments), tracked(configMaps), tracked(jobs)])
+    await actors.reconfigure([tracked(deployments), tracked(configMaps), tracked(jobs)])
     workload.stop()
     await recorded.caughtUp()
     const { changes, gaps } = await recorded.export()
@@ -322,7 +324,7 @@ test(`changes while the store is killed again and again lose and repeat nothing 
     const ofJobs = changes.filter(({ gvk }) => gvk === jobs)
     expect(ofJobs.length).toBeGreaterThan(0)
     expect(gaps.filter(({ gvk }) => gvk !== jobs)).toEqual([])
-    expect(recording.store.restarts).toBeGreaterThan(4)
+    expect(actors.store.restarts).toBeGreaterThan(4)
     expect(watches(recorded, "deployments")).toBe(1)
   } finally {
     workload.stop()
@@ -332,10 +334,10 @@ test(`changes while the store is killed again and again lose and repeat nothing 
 
 test("an added kind that the server does not have waits, and harms no other", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   try {
     await recorded.ready()
-    await recording.reconfigure([tracked("example.com/v1.Widget"), tracked(deployments), tracked(jobs)])
+    await actors.reconfigure([tracked("example.com/v1.Widget"), tracked(deployments), tracked(jobs)])
     await recorded.inState("example.com/v1.Widget", "waiting")
     await recorded.inState(jobs, "watching")
     sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
@@ -343,7 +345,7 @@ test("an added kind that the server does not have waits, and harms no other", as
     await recorded.caughtUp()
     const { changes } = await recorded.export()
     expect(changes.map(({ gvk }) => gvk).sort()).toEqual([deployments, jobs])
-    const outcome = await recording.reconfigure([tracked(deployments)])
+    const outcome = await actors.reconfigure([tracked(deployments)])
     expect(outcome.removed.map(({ gvk }) => gvk)).toEqual(["example.com/v1.Widget", jobs])
     expect(watches(recorded, "deployments")).toBe(1)
   } finally {
@@ -354,7 +356,7 @@ test("an added kind that the server does not have waits, and harms no other", as
 test("owners of a kind that is recorded no more are asked for, and the store goes on in the same life", async () => {
   const replicaSets = "apps/v1.ReplicaSet"
   const recorded = await RecordedSandbox.start({ kinds: [tracked(pods), tracked(replicaSets)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const ownedPod = (name: string): void => {
     const { metadata } = sandbox.put(replicaSets, { metadata: { namespace: "shop", name } })
     const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name, uid: metadata.uid, controller: true }
@@ -364,23 +366,23 @@ test("owners of a kind that is recorded no more are asked for, and the store goe
     await recorded.ready()
     ownedPod("before")
     await recorded.caughtUp()
-    expect(recording.owners.resolver).toBeUndefined()
-    await recording.reconfigure([tracked(pods)])
+    expect(actors.owners.resolver).toBeUndefined()
+    await actors.reconfigure([tracked(pods)])
     ownedPod("after")
     await recorded.caughtUp()
-    const settled = await Effect.runPromise(recording.owners.settle(5000))
+    const settled = await Effect.runPromise(actors.owners.settle(5000))
     expect(settled).toEqual({ unknown: 0, first: [] })
     const names = sandbox.requests.entries({ verb: "get", resource: "replicasets" }).map(({ name }) => name)
     expect(names).toEqual(["after"])
     // Recorded once more: nobody is asked for, by the resolver that runs now either.
-    await recording.reconfigure([tracked(pods), tracked(replicaSets)])
+    await actors.reconfigure([tracked(pods), tracked(replicaSets)])
     await inPlace(recorded)
     ownedPod("again")
     await recorded.caughtUp()
-    await Effect.runPromise(recording.owners.settle(5000))
+    await Effect.runPromise(actors.owners.settle(5000))
     expect(watches(recorded, "pods")).toBe(1)
     expect(sandbox.requests.count({ verb: "get", resource: "replicasets" })).toBe(1)
-    expect(recording.store.restarts).toBe(0)
+    expect(actors.store.restarts).toBe(0)
   } finally {
     await recorded.close()
   }
@@ -390,11 +392,11 @@ test("a recording that is closed while it changes closes in order", async () => 
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   try {
     await recorded.ready()
-    const change = recorded.recording.reconfigure([tracked(deployments), tracked(jobs)])
+    const change = recorded.actors.reconfigure([tracked(deployments), tracked(jobs)])
     await recorded.stopRecording()
     expect(await change).toMatchObject({ isComplete: false })
-    expect(await recorded.recording.reconfigure([tracked(configMaps)])).toMatchObject({ isComplete: false })
-    expect(recorded.recording.closed()).toMatchObject({ unwritten: [] })
+    expect(await recorded.actors.reconfigure([tracked(configMaps)])).toMatchObject({ isComplete: false })
+    expect(recorded.actors.closed()).toMatchObject({ unwritten: [] })
   } finally {
     await recorded.close()
   }
@@ -407,8 +409,8 @@ test("a change where the files were just taken away begins no other recording in
     await inPlace(recorded)
     renameSync(recorded.directory, elsewhere)
     mkdirSync(recorded.directory)
-    const ended = Effect.runPromise(Effect.flip(recorded.recording.ended))
-    void recorded.recording.reconfigure([tracked(deployments), tracked(jobs)])
+    const ended = Effect.runPromise(Effect.flip(recorded.actors.ended))
+    void recorded.actors.reconfigure([tracked(deployments), tracked(jobs)])
     expect(await ended).toMatchObject({ _tag: "RecordingGone" })
     expect(existsSync(join(recorded.directory, "recording.db"))).toBe(false)
   } finally {
@@ -426,7 +428,7 @@ afterEach(() => limitFiles("unlimited"))
 
 test("a change while the disk is full is made all the same, and loses nothing", { timeout: 40_000 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const fill = (count: number): void => {
     for (let number = 0; number < count; number++) {
       const data = { text: randomBytes(15_000).toString("base64") }
@@ -435,7 +437,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
   }
   const troubled = (wanted: boolean): Promise<void> =>
     until(
-      async () => (recording.statuses.storeTrouble !== undefined) === wanted,
+      async () => (actors.statuses.storeTrouble !== undefined) === wanted,
       () => `the store ${wanted ? "to refuse" : "to go on"}`,
       10_000,
     )
@@ -447,14 +449,14 @@ test("a change while the disk is full is made all the same, and loses nothing", 
     fill(100)
     await troubled(true)
     // Its next life is linked, and has to wait for what it is to know.
-    const watcher = recording.watchers[1]?.watcher
+    const watcher = actors.watchers[1]?.watcher
     await watcher?.kill()
     await until(
       async () => watcher?.restarts === 1 && watcher.state === "running",
       () => "the watcher's next life",
       10_000,
     )
-    const outcome = await recording.reconfigure([tracked(deployments), tracked(jobs)])
+    const outcome = await actors.reconfigure([tracked(deployments), tracked(jobs)])
     expect(outcome).toMatchObject({ added: [jobs], kept: [deployments], isComplete: true })
     // Nobody can say where it ends before it is written.
     expect(outcome.removed.map(({ gvk, complete }) => [gvk, complete])).toEqual([[configMaps, undefined]])
@@ -462,13 +464,13 @@ test("a change while the disk is full is made all the same, and loses nothing", 
     limitFiles("unlimited")
     await troubled(false)
     await recorded.caughtUp()
-    await recording.reconfigure([tracked(deployments), tracked(jobs), tracked(configMaps)])
+    await actors.reconfigure([tracked(deployments), tracked(jobs), tracked(configMaps)])
     await recorded.caughtUp()
     await inPlace(recorded)
     const { changes, gaps } = await recorded.export()
     expect(gaps).toEqual([])
     for (const gvk of [configMaps, jobs]) expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    expect([recording.store.restarts, watches(recorded, "deployments")]).toEqual([0, 1])
+    expect([actors.store.restarts, watches(recorded, "deployments")]).toEqual([0, 1])
   } finally {
     limitFiles("unlimited")
     await recorded.close()
@@ -479,7 +481,7 @@ test("a kind that is removed while its watcher waits to start does not stand in 
   timeout: 40_000,
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
-  const { recording, sandbox } = recorded
+  const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [deployments], seed)
   const some = { ...tracked(jobs), namespaces: ["load"] }
   try {
@@ -489,11 +491,11 @@ test("a kind that is removed while its watcher waits to start does not stand in 
     limitFiles(statSync(join(recorded.directory, "recording.db-wal")).size)
     // The store cannot note that a watcher starts, and is asked again and again.
     for (let round = 0; round < 6; round++) {
-      await recording.reconfigure([tracked(deployments), some])
+      await actors.reconfigure([tracked(deployments), some])
       await workload.moment(150)
-      await recording.reconfigure([tracked(deployments)])
+      await actors.reconfigure([tracked(deployments)])
     }
-    await recording.reconfigure([tracked(deployments), some])
+    await actors.reconfigure([tracked(deployments), some])
     await workload.moment(150)
     limitFiles("unlimited")
     await inPlace(recorded)
@@ -525,7 +527,7 @@ test("a ConfigMap volume that changes is applied; one that cannot be used change
   const load = { defaults: { defaultDetect, defaultIgnore } }
   const { configuration } = await Effect.runPromise(loadConfiguration(file, load))
   const recorded = await RecordedSandbox.start({ kinds: configuration.kinds })
-  const { recording } = recorded
+  const { actors } = recorded
   const errors: Array<string> = []
   const watch = new ConfigurationWatch({
     file,
@@ -534,7 +536,7 @@ test("a ConfigMap volume that changes is applied; one that cannot be used change
     clock: systemClock,
     settleMs: 20,
     noticed: (change) => {
-      if (change.tag === "changed") void recording.reconfigure(change.configuration.kinds)
+      if (change.tag === "changed") void actors.reconfigure(change.configuration.kinds)
       if (change.tag === "invalid") errors.push(change.error.message)
     },
   })
@@ -542,7 +544,7 @@ test("a ConfigMap volume that changes is applied; one that cannot be used change
     await recorded.ready()
     publish(2, `trackedObjects: {${deployments}: {}, ${jobs}: {}}`)
     await until(
-      async () => recording.statuses.all().length === 2,
+      async () => actors.statuses.all().length === 2,
       () => "the added kind",
       10_000,
     )
@@ -554,7 +556,7 @@ test("a ConfigMap volume that changes is applied; one that cannot be used change
       10_000,
     )
     expect(errors).toEqual([expect.stringMatching(/config\.yml:1:\d+: detect of apps\/v1\.Deployment is "sometimes"/)])
-    expect(recording.statuses.all().map(({ gvk, state }) => `${gvk} ${state}`)).toEqual([
+    expect(actors.statuses.all().map(({ gvk, state }) => `${gvk} ${state}`)).toEqual([
       `${deployments} watching`,
       `${jobs} watching`,
     ])

@@ -2,7 +2,7 @@
 import { readdirSync, readlinkSync } from "node:fs"
 import { createServer } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import type { ExportForecast } from "../../../src/recorder/export/export-forecast.ts"
+import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
@@ -89,7 +89,7 @@ test("clients that hang up leave the recorder no open file of theirs, and their 
     return readdirSync(directory).flatMap((name) => {
       try {
         const target = readlinkSync(`${directory}/${name}`)
-        return /recording|spool|deleted/.test(target) ? [target] : []
+        return /actors|spool|deleted/.test(target) ? [target] : []
       } catch {
         // It was closed between the two looks.
         return []

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
 import { join } from "node:path"
+import * as Effect from "effect/Effect"
 import { afterEach, describe, expect, test } from "vitest"
 import { formatMetrics } from "../../../src/recorder/metrics/metrics-text.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
@@ -42,21 +43,21 @@ const onFullDisk = async (): Promise<RecordedSandbox> => {
   return recorded
 }
 
-const hasTrouble = ({ recording }: RecordedSandbox, wanted: boolean): Promise<void> =>
+const hasTrouble = ({ actors }: RecordedSandbox, wanted: boolean): Promise<void> =>
   until(
-    async () => (recording.statuses.storeTrouble !== undefined) === wanted,
-    () => `the store ${wanted ? "to refuse" : "to go on"}: ${recording.statuses.verboseReadiness()}`,
+    async () => (actors.statuses.storeTrouble !== undefined) === wanted,
+    () => `the store ${wanted ? "to refuse" : "to go on"}: ${actors.statuses.verboseReadiness()}`,
     10_000,
   )
 
-const failingOf = async ({ recording }: RecordedSandbox): Promise<string | undefined> =>
-  formatMetrics(await gatherMetrics(recording, 0)).match(/^kubereel_store_failing (\d)$/m)?.[1]
+const failingOf = async ({ actors }: RecordedSandbox): Promise<string | undefined> =>
+  formatMetrics(await Effect.runPromise(gatherMetrics(actors, 0))).match(/^kubereel_store_failing (\d)$/m)?.[1]
 
 const logSize = ({ directory }: RecordedSandbox): number => statSync(join(directory, "recording.db-wal")).size
 
 /** Ends a watcher's life and waits until it runs again, or waits to be let. */
-const killWatcher = async ({ recording }: RecordedSandbox, state: "running" | "starting"): Promise<void> => {
-  const watcher = recording.watchers[0]?.watcher
+const killWatcher = async ({ actors }: RecordedSandbox, state: "running" | "starting"): Promise<void> => {
+  const watcher = actors.watchers[0]?.watcher
   const restarts = watcher?.restarts ?? 0
   await watcher?.kill()
   await until(
@@ -68,7 +69,7 @@ const killWatcher = async ({ recording }: RecordedSandbox, state: "running" | "s
 
 /** As many crashes as make a kind be stopped. */
 const giveUp = async (recorded: RecordedSandbox): Promise<void> => {
-  const watcher = recorded.recording.watchers[0]?.watcher
+  const watcher = recorded.actors.watchers[0]?.watcher
   for (let crash = 1; crash < 5; crash++) await killWatcher(recorded, "running")
   await watcher?.kill()
   await recorded.inState(gvk, "stopped")
@@ -87,16 +88,16 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
   test("a watcher that is linked anew waits for room, and the store does not crash of it", async () => {
     const recorded = await onFullDisk()
     try {
-      const { recording } = recorded
+      const { actors } = recorded
       // More often than the store may crash. Each is a row for which there is still room: a frame is not.
       for (let kill = 0; kill < 4; kill++) await killWatcher(recorded, "running")
-      expect([recording.store.state, recording.store.restarts]).toEqual(["running", 0])
-      expect(recording.statuses.verboseReadiness()).toMatch(/^\[!\]store cannot write: /m)
+      expect([actors.store.state, actors.store.restarts]).toEqual(["running", 0])
+      expect(actors.statuses.verboseReadiness()).toMatch(/^\[!\]store cannot write: /m)
       expect(await failingOf(recorded)).toBe("1")
       fill(recorded, 100, 5)
       limitFiles("unlimited")
       await expectAllOnce(recorded)
-      expect(recording.store.restarts).toBe(0)
+      expect(actors.store.restarts).toBe(0)
       expect(await failingOf(recorded)).toBe("0")
     } finally {
       limitFiles("unlimited")
@@ -107,7 +108,7 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
   test("a watcher whose start cannot be written down waits for room, and that is visible", async () => {
     const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)], restart: { ...untiring, maximumCrashes: 5 } })
     try {
-      const { recording } = recorded
+      const { actors } = recorded
       await recorded.inState(gvk, "watching")
       fill(recorded, 0, 5)
       await recorded.caughtUp()
@@ -120,7 +121,7 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
       await expectAllOnce(recorded)
       const troubles = recorded.notices.filter((notice) => notice.type === "store")
       expect(new Set(troubles.map(({ trouble }) => trouble === undefined))).toEqual(new Set([true, false]))
-      expect(recording.store.restarts).toBe(0)
+      expect(actors.store.restarts).toBe(0)
     } finally {
       limitFiles("unlimited")
       await recorded.close()
@@ -132,7 +133,7 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
     try {
       await giveUp(recorded)
       await until(
-        async () => recorded.recording.store.state === "running" && (await failingOf(recorded)) === "1",
+        async () => recorded.actors.store.state === "running" && (await failingOf(recorded)) === "1",
         () => "the store to refuse",
         10_000,
       )
@@ -144,9 +145,9 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
         10_000,
       )
       // A try that the disk refused may have left it to be committed later.
-      await recorded.recording.store.kill()
+      await recorded.actors.store.kill()
       await until(
-        async () => recorded.recording.store.state === "running",
+        async () => recorded.actors.store.state === "running",
         () => "the store's next life",
         10_000,
       )
@@ -178,13 +179,13 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
     try {
       await recorded.inState(gvk, "watching")
       limitFiles(0)
-      await recorded.recording.store.kill()
+      await recorded.actors.store.kill()
       await hasTrouble(recorded, true)
       const startedMs = performance.now()
       await recorded.stopRecording()
       // Neither the time to drain nor the one after which a thread is killed.
       expect(performance.now() - startedMs).toBeLessThan(4000)
-      expect(recorded.recording.store.state).toBe("stopped")
+      expect(recorded.actors.store.state).toBe("stopped")
     } finally {
       limitFiles("unlimited")
       await recorded.close()
@@ -194,20 +195,20 @@ describe("while the disk is full", { timeout: 40_000 }, () => {
   test("a store that starts again waits for room, and says when there is some", async () => {
     const recorded = await onFullDisk()
     try {
-      const { recording } = recorded
+      const { actors } = recorded
       limitFiles(0)
-      await recording.store.kill()
+      await actors.store.kill()
       // It tries once a second, and five crashes would have ended the recording.
       await until(
         async () =>
           recorded.notices.filter((notice) => notice.type === "store" && notice.trouble?.includes("open")).length > 2,
-        () => `some tries to open the recording; it is ${recording.store.state}`,
+        () => `some tries to open the recording; it is ${actors.store.state}`,
         10_000,
       )
-      expect([recording.store.state, recording.store.restarts]).toEqual(["starting", 1])
+      expect([actors.store.state, actors.store.restarts]).toEqual(["starting", 1])
       limitFiles("unlimited")
       await expectAllOnce(recorded)
-      expect(recording.store.restarts).toBe(1)
+      expect(actors.store.restarts).toBe(1)
     } finally {
       limitFiles("unlimited")
       await recorded.close()

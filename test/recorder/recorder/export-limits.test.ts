@@ -6,9 +6,9 @@ import { describe, expect, test } from "vitest"
 import type { ExportTarget } from "../../../src/blob/part-writer.ts"
 import { targetError } from "../../../src/blob/target-error.ts"
 import { anybody } from "../../../src/recorder/access/access.ts"
-import type { ExportAudit } from "../../../src/recorder/export/export-audit.ts"
-import { defaultExportLimits, ExportPlaces, withinLimits } from "../../../src/recorder/export/export-limits.ts"
-import type { ExportReader } from "../../../src/recorder/export/export-service.ts"
+import type { ExportAudit } from "../../../src/recorder/export/audit.ts"
+import { defaultExportLimits, ExportPlaces, withinLimits } from "../../../src/recorder/export/limits.ts"
+import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { until } from "../../runtime/until.ts"
@@ -25,7 +25,7 @@ class Exports {
     return {
       isReady: () => true,
       verboseReadiness: () => "",
-      metrics: async () => "",
+      metrics: Effect.succeed(""),
       startExport: (_, reader) =>
         Effect.sync(() => {
           this.readers.push(reader)

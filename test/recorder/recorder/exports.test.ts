@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { maximumExportsAtOnce } from "../../../src/recorder/export/export-limits.ts"
+import { maximumExportsAtOnce } from "../../../src/recorder/export/limits.ts"
 import { startRecorder } from "../../../src/recorder/recorder.ts"
 import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -148,8 +148,8 @@ test("an exporter that ends breaks the exports under way, and the next one works
       )
       yield* Effect.promise(async () => {
         await until(
-          () => running.recording.statuses.isReady,
-          () => running.recording.statuses.verboseReadiness(),
+          () => running.actors.statuses.isReady,
+          () => running.actors.statuses.verboseReadiness(),
         )
         const ask = () =>
           fetch(`http://127.0.0.1:${running.port}/export`, {
@@ -160,7 +160,7 @@ test("an exporter that ends breaks the exports under way, and the next one works
         for (let kill = 0; kill < kills; kill++) {
           const answer = await ask()
           expect(answer.status).toBe(200)
-          await running.recording.exports.exporter().kill()
+          await running.actors.exports.exporter().kill()
           await expect(answer.text()).rejects.toThrow()
         }
         const text = await (await ask()).text()

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { anybody } from "../../../src/recorder/access/access.ts"
-import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/export-limits.ts"
-import type { ExportReader } from "../../../src/recorder/export/export-service.ts"
+import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/limits.ts"
+import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
 import { everything } from "./recorder-command.ts"
 
@@ -12,7 +12,7 @@ const head = '{"incomplete":{"v1.Pod":"forbidden"}}\n'
 const sources: HttpApiSources = {
   isReady: () => true,
   verboseReadiness: () => "all\n",
-  metrics: async () => "",
+  metrics: Effect.succeed(""),
   startExport: (_, reader: ExportReader) =>
     Effect.sync(() => {
       void reader.piece(Buffer.from(head)).then(() => reader.end(undefined))

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
 import { NoticeLog } from "../../../src/recorder/notices/notice-log.ts"
-import type { RecordingNotice } from "../../../src/recorder/recording.ts"
+import type { RecorderNotice } from "../../../src/recorder/recorder-actors.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const listening = () => {
@@ -13,7 +13,7 @@ const listening = () => {
   const log = new NoticeLog({ error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") }, clock)
   const kind = (state: KindState, detail: string, gvk = "v1.Pod"): void =>
     log.hear({ type: "kind", gvk, report: { type: "state", state, detail, atMicros: 0 } })
-  const hear = (notice: RecordingNotice): void => log.hear(notice)
+  const hear = (notice: RecorderNotice): void => log.hear(notice)
   return { clock, said, kind, hear, log }
 }
 

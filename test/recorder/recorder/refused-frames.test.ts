@@ -1,6 +1,8 @@
 /** Frames that the store cannot understand are the trouble of the kind that sent them, and of nobody else. */
+
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until, untiring } from "../recorded/recorded-sandbox.ts"
 
 const garbled = "v1.ConfigMap"
@@ -11,8 +13,7 @@ const start = async (): Promise<RecordedSandbox> => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(garbled), tracked(other)],
     restart: { ...untiring, maximumCrashes: crashes },
-    entry: (role) =>
-      role === "watcher" ? new URL("./workers/garbling-watcher.ts", import.meta.url) : workerEntry(role),
+    entry: (role) => (role === "watcher" ? testWorker("garbling-watcher") : workerEntry(role)),
   })
   await recorded.inState(garbled, "watching")
   await recorded.inState(other, "watching")
@@ -36,9 +37,9 @@ test("a frame that cannot be understood restarts its watcher, not the store, and
     expect(refusals(recorded)).toEqual([
       { type: "refused", name: `watcher ${garbled}`, reason: expect.stringContaining("malformed frame") },
     ])
-    const { recording, sandbox } = recorded
-    expect(recording.watchers.map(({ watcher }) => watcher.restarts)).toEqual([1, 0])
-    expect(recording.store.restarts).toBe(0)
+    const { actors, sandbox } = recorded
+    expect(actors.watchers.map(({ watcher }) => watcher.restarts)).toEqual([1, 0])
+    expect(actors.store.restarts).toBe(0)
     const { changes, gaps } = await recorded.export()
     expect(gaps).toEqual([])
     for (const gvk of [garbled, other]) expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
@@ -57,7 +58,7 @@ test("a kind all of whose frames are refused is stopped with a gap, and the othe
     put(recorded, other, "default")
     await recorded.reached(other, BigInt(recorded.sandbox.ledger.of(other).at(-1)?.resourceVersion ?? 0))
     expect(refusals(recorded)).toHaveLength(crashes)
-    expect(recorded.recording.store.restarts).toBe(0)
+    expect(recorded.actors.store.restarts).toBe(0)
     await until(
       async () => (await recorded.export()).gaps.length > 0,
       () => "the gap",

@@ -1,6 +1,8 @@
 /** A watcher that runs out of memory is one kind's trouble, is told, and mends itself. */
+
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked } from "../recorded/recorded-sandbox.ts"
 
 const gvk = "v1.ConfigMap"
@@ -8,15 +10,15 @@ const gvk = "v1.ConfigMap"
 test("a watcher whose heap is full is started again, said to be, and misses nothing", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(gvk)],
-    entry: (role) => (role === "watcher" ? new URL("./workers/greedy-watcher.ts", import.meta.url) : workerEntry(role)),
+    entry: (role) => (role === "watcher" ? testWorker("greedy-watcher") : workerEntry(role)),
   })
   try {
     const states: string[] = []
     // A list comes in the order of names; from here on the order is that of the ledger.
     await recorded.inState(gvk, "watching")
-    for (let number = 0; recorded.recording.watchers[0]?.watcher.restarts !== 1; number++) {
+    for (let number = 0; recorded.actors.watchers[0]?.watcher.restarts !== 1; number++) {
       recorded.sandbox.put(gvk, { metadata: { namespace: "shop", name: `object-${number}` } })
-      states.push(...recorded.recording.statuses.all().map(({ state, detail }) => `${state}: ${detail}`))
+      states.push(...recorded.actors.statuses.all().map(({ state, detail }) => `${state}: ${detail}`))
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")

@@ -9,7 +9,6 @@ import { scaledValue } from "../../../src/sandbox/workload/int-or-percent.ts"
 import { formatIndexes, parseIndexes } from "../../../src/sandbox/workload/job/index-intervals.ts"
 import { parseDuration } from "../../../src/sandbox/workload/node/delays.ts"
 import { microTime } from "../../../src/sandbox/workload/node/virtual-nodes.ts"
-import { parseQuantity, thousandths } from "../../../src/sandbox/workload/scheduler/quantity.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-object.ts"
 import { fnv32a, hashTemplate, safeEncode } from "../../../src/sandbox/workload/template-hash.ts"
 
@@ -44,23 +43,7 @@ describe("Hashes", () => {
   })
 })
 
-describe("Quantities", () => {
-  test("are read as Kubernetes writes them", () => {
-    expect(["100m", "2", "0.5", "1e3", "1E3", "64Mi", "1k", ".5", "1Gi", "-1"].map(parseQuantity)).toEqual([
-      0.1, 2, 0.5, 1000, 1000, 67108864, 1000, 0.5, 1073741824, -1,
-    ])
-    expect(["", "abc", "1 Gi", "1K", "--1", "1ee3", "Mi"].map(parseQuantity)).toEqual(Array(7).fill(undefined))
-  })
-
-  test("in thousandths are exact for every number of millis", () => {
-    fc.assert(
-      fc.property(fc.nat({ max: 10_000_000 }), (millis) => {
-        expect(thousandths(`${millis}m`)).toBe(millis)
-        expect(thousandths((millis / 1000).toFixed(3))).toBe(millis)
-      }),
-    )
-  })
-
+describe("Amounts", () => {
   test("as percentages round up for a surge and down for what may be missing", () => {
     expect([scaledValue("25%", 6, true), scaledValue("25%", 6, false), scaledValue(3, 6, true)]).toEqual([2, 1, 3])
     expect(scaledValue(undefined, 6, true)).toBe(0)

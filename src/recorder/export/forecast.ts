@@ -1,0 +1,134 @@
+/**
+ * What one request for an export would hold, without exporting: the answer to `dry_run`.
+ *
+ * Counts are those of the export, but for what its filters by label and owner leave out: to know that, every object must be read,
+ * which takes as long as the export itself. The answer says which of them the request has.
+ */
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import { countWindow, type WindowCounts } from "../../archive/reading/window-counts.ts"
+import { encodeTrackedObjects, readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { compileFilters } from "../../trace/selection/filters.ts"
+import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
+import { askCoverage, type Coverage, type KindCoverage, unreadable } from "../http/coverage.ts"
+import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
+import {
+  asksOwners,
+  type ExportContext,
+  firstLists,
+  listingRefusal,
+  missingOf,
+  needsOwners,
+  trackedObjects,
+} from "./start.ts"
+import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
+
+/** What an export would hold of a kind. */
+export interface KindForecast extends KindCoverage {
+  /** Changes in the window that the export would hold. */
+  readonly events: number
+  /** Objects that exist when the window begins, with which the export would begin. */
+  readonly objects: number
+}
+
+/** What one request for an export would get. */
+export interface ExportForecast extends Coverage {
+  readonly kinds: ReadonlyArray<KindForecast>
+  /** Filters of the request that leave out some of what is counted here, in words; empty: the counts are those of the export. */
+  readonly countedBefore: ReadonlyArray<"label filters" | "owner filters">
+  readonly format: string
+  /** Kinds of which the trace would lack something besides gaps, `gvk=state`. */
+  readonly incomplete: ReadonlyArray<string>
+  /** Recorded kinds that the format cannot tell of. */
+  readonly leftOut: ReadonlyArray<string>
+  readonly unknownOwners: { readonly count: number; readonly first: ReadonlyArray<string> }
+  /** Why the request would be refused now; empty if it would not. */
+  readonly refusals: ReadonlyArray<string>
+}
+
+/** What an export would hold, asked for with `dry_run`. Waits for owners as the export would. */
+export const forecastExport = (
+  { actors, configuration, directory, nowMicros }: ExportContext,
+  request: ExportRequest,
+): Effect.Effect<ExportForecast, ExportRefusal> =>
+  Effect.gen(function* () {
+    const { fromTime, untilTime } = windowOf(request)
+    const wanted = wantsKind(request)
+    const window = { start: fromTime, end: untilTime }
+    const { cut, kinds } = yield* askCoverage(actors, directory, window, nowMicros)
+    // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
+    const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
+    const { format } = request
+    const settled = needsOwners(request, configuration)
+      ? yield* actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+      : ({ unknown: 0, first: [] } satisfies Settled)
+    const tracked = actors.statuses.all()
+    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
+    const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
+    const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
+    const counts = yield* countRequested(directory, request, {
+      cut,
+      kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
+    })
+    const listing = yield* firstLists(actors, statuses)
+    const missing = missingOf(request, incomplete, gaps, nowMicros)
+    return {
+      window,
+      cut,
+      kinds: requested.map((kind) => ({ ...kind, ...(counts.get(kind.gvk) ?? { objects: 0, events: 0 }) })),
+      countedBefore: countedBefore(request, configuration),
+      format,
+      incomplete: incomplete.map(({ gvk, state }) => `${gvk}=${state}`),
+      leftOut,
+      unknownOwners: {
+        count: settled.unknown,
+        first: settled.first.map(
+          ({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`,
+        ),
+      },
+      refusals: [listing.length === 0 ? undefined : listingRefusal(listing).message, missing].filter(
+        (refusal) => refusal !== undefined,
+      ),
+    }
+  })
+
+/**
+ * One count at a time in this thread, which also answers probes: each takes turns of some ms, and forty at once take forty of them before
+ * a probe has its own. Measured with 40 clients and a recording of 6,000 events: `/healthz` after 2.3 s at worst, and so after 0.4 s.
+ */
+const counting = Semaphore.makeUnsafe(1)
+
+const countRequested = (
+  directory: string,
+  request: ExportRequest,
+  { cut, kinds }: { readonly cut: number; readonly kinds: ReadonlyArray<string> },
+): Effect.Effect<ReadonlyMap<string, WindowCounts>, ExportRefusal> =>
+  Effect.tryPromise({
+    try: () => {
+      const { needsNames, excludesName } = compileFilters(filtersOf(request))
+      const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+      return countWindow(
+        directory,
+        { cut, ...windowOf(request) },
+        { kinds, pause, ...(needsNames && { excludesName }) },
+      )
+    },
+    catch: unreadable,
+  }).pipe(counting.withPermit)
+
+const countedBefore = (
+  request: ExportRequest,
+  configuration: RecorderConfiguration,
+): ExportForecast["countedBefore"] => [
+  ...(compileFilters(request.filters).needsLabels ? (["label filters"] as const) : []),
+  ...(asksOwners(request, configuration) ? (["owner filters"] as const) : []),
+]
+
+const leftOutOf = (configuration: RecorderConfiguration, wanted: (gvk: string) => boolean): ReadonlyArray<string> => {
+  const tracked = readTrackedObjects(trackedObjects(configuration) as Parameters<typeof readTrackedObjects>[0])
+  return tracked === undefined ? [] : encodeTrackedObjects(tracked).leftOut.filter(wanted)
+}

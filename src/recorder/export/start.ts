@@ -1,0 +1,210 @@
+/**
+ * From a request for an export to an export under way: what was received is committed and counted, owners that are asked for are
+ * waited for, within their deadline, and the exporter is told what to encode.
+ */
+import * as Effect from "effect/Effect"
+import type { ExportRefused } from "../../actors/exporter/definition.ts"
+import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import type { CallError } from "../../runtime/errors.ts"
+import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
+import type { KindStatus } from "../kind-status.ts"
+import type { RecorderActors } from "../recorder-actors.ts"
+import {
+  type ExportRefusal,
+  type ExportRequest,
+  filtersOf,
+  ownerDeadlineMs,
+  removedFrom,
+  wantsKind,
+  windowOf,
+} from "./request.ts"
+import type { ExportReader, RunningExport } from "./service.ts"
+import {
+  aheadOfNow,
+  describeIncomplete,
+  type IncompleteKind,
+  incompleteKinds,
+  untrackedKinds,
+} from "./window-coverage.ts"
+
+/** An export under way, with what its headers say. */
+export interface StartedExport extends RunningExport {
+  /** Kinds of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
+  readonly incomplete: string | undefined
+  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
+  readonly unknownOwners: string | undefined
+  /** What was taken out of the objects; empty: nothing. */
+  readonly removed: ReadonlyArray<string>
+}
+
+/** The recording that is asked, and where and when it is. */
+export interface ExportContext {
+  readonly actors: RecorderActors
+  readonly configuration: RecorderConfiguration
+  /** The data directory. */
+  readonly directory: string
+  /** µs since the Unix epoch. */
+  readonly nowMicros: number
+}
+
+/** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
+export const startExport = (
+  { actors, configuration, directory, nowMicros }: ExportContext,
+  request: ExportRequest,
+  reader: ExportReader,
+  gone: AbortSignal,
+): Effect.Effect<StartedExport, ExportRefusal> =>
+  Effect.gen(function* () {
+    const { fromTime, untilTime } = windowOf(request)
+    const cut = yield* actors
+      .cut()
+      .pipe(
+        Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
+      )
+    const { format, compression } = request
+    // Read once: header and trace must say the same, and states change while owners are waited for.
+    const wanted = wantsKind(request)
+    const tracked = actors.statuses.all()
+    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const listing = yield* firstLists(actors, statuses)
+    if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
+    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
+    yield* refuseIncomplete(request, incomplete, 0, nowMicros)
+    const job = {
+      format,
+      compression,
+      ...(request.sanitise !== undefined && { sanitise: request.sanitise }),
+      cut,
+      fromTime,
+      untilTime,
+      filters: filtersOf(request),
+      skipOwned: skippedKinds(configuration),
+      excludeOwned: leavesOwnedOut(request),
+      excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),
+      recordedKinds: recordedWhole(configuration.kinds),
+      trackedObjects: trackedObjects(configuration),
+      incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
+    }
+    const settling = actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+    const settled = needsOwners(request, configuration)
+      ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
+      : noneUnknown
+    if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client has gone" })
+    const started = yield* actors.exports
+      .start(job, reader)
+      .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
+    yield* refuseIncomplete(request, incomplete, started.gaps, nowMicros).pipe(
+      Effect.tapError(() => Effect.sync(started.cancel)),
+    )
+    return {
+      ...started,
+      incomplete: describeIncomplete(incomplete),
+      unknownOwners: describeUnknown(settled),
+      removed: removedFrom(request),
+    }
+  })
+
+const noneUnknown: Settled = { unknown: 0, first: [] }
+
+/** Whether who owns whom decides what is in the trace. */
+export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
+  leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
+
+/** Unless the request says otherwise: formats that are replayed leave out what the replayed owners make again. */
+const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
+
+const leavesDaemonSetOwnedOut = ({ format, filters }: ExportRequest): boolean =>
+  filters.excluded_daemonset_owned ?? format !== "ndjson"
+
+/** Kinds whose owned objects are left out of every export. */
+const skippedKinds = ({ kinds }: RecorderConfiguration): ReadonlyArray<string> =>
+  kinds.filter((kind) => kind.skipOwned !== false).map((kind) => kind.gvkText)
+
+/** Whether an object of this export may be left out because of its owners. */
+export const asksOwners = (request: ExportRequest, configuration: RecorderConfiguration): boolean =>
+  leavesOwnedOut(request) ||
+  leavesDaemonSetOwnedOut(request) ||
+  skippedKinds(configuration).some((gvk) => wantsKind(request)(gvk))
+
+/**
+ * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
+ * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
+ */
+export const firstLists = (
+  { store }: Pick<RecorderActors, "store">,
+  statuses: ReadonlyArray<KindStatus>,
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.forEach(
+    statuses.filter(({ state }) => state === "listing"),
+    ({ gvk }) =>
+      store.call("kindState", gvk).pipe(
+        Effect.map(({ resumeVersion }) => (resumeVersion === "" ? [gvk] : [])),
+        Effect.orElseSucceed(() => [gvk]),
+      ),
+    { concurrency: "unbounded" },
+  ).pipe(Effect.map((names) => names.flat()))
+
+export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
+  const message = `${kinds.join(", ")}: being listed for the first time, so what there is of ${kinds.length === 1 ? "it" : "them"} is not known yet; ask again`
+  return { status: 503, message, retryAfterSeconds: 1 }
+}
+
+/** What `require=all` complains of; `undefined` if nothing is missing, or it was not asked for. */
+export const missingOf = (
+  request: ExportRequest,
+  incomplete: ReadonlyArray<IncompleteKind>,
+  gaps: number,
+  nowMicros: number,
+): string | undefined => {
+  if (request.require !== "all") return undefined
+  const faults = incomplete.map(({ gvk, fault }) => `${gvk} ${fault}`)
+  if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
+  const ahead = aheadOfNow(windowOf(request), nowMicros)
+  if (ahead !== undefined) faults.push(ahead)
+  return faults.length === 0 ? undefined : `not everything that was asked for is recorded: ${faults.join("; ")}`
+}
+
+const refuseIncomplete = (
+  request: ExportRequest,
+  incomplete: ReadonlyArray<IncompleteKind>,
+  gaps: number,
+  nowMicros: number,
+): Effect.Effect<void, ExportRefusal> => {
+  const message = missingOf(request, incomplete, gaps, nowMicros)
+  return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
+}
+
+const aborted = (signal: AbortSignal): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const done = (): void => resume(Effect.void)
+    if (signal.aborted) return done()
+    signal.addEventListener("abort", done, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", done))
+  })
+
+/** Characters of a header: clients take 8 KB of all headers together, some of them. */
+const longestHeader = 2000
+
+/** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
+const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
+  if (unknown === 0) return undefined
+  const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
+  const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
+  // What stands in an ownerReference was never validated; a header must hold no other characters.
+  return text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
+}
+
+const refusalStatus = (error: ExportRefused | CallError): number => {
+  if (error._tag !== "ExportRefused") return 503
+  return { request: 400, recording: 500, busy: 503 }[error.fault]
+}
+
+/** The part of our configuration that SimKube knows. */
+export const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    configuration.kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [
+      gvkText,
+      { podSpecTemplatePaths, trackLifecycle, skipOwned: skipOwned !== false },
+    ]),
+  )

@@ -1,0 +1,147 @@
+/**
+ * An export that the recorder writes to an object store itself. The object is opened before anything is encoded, so that a store that
+ * refuses costs nothing; when the export ends in any other way than whole, nothing is left of it.
+ *
+ * SimKube's client writes whatever body it gets over the object it asked for, so it gets none: where the object is and how large,
+ * stands in the body only for a client that accepts JSON by name, and in headers for all.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import * as Effect from "effect/Effect"
+import type { ExportTarget, WrittenObject } from "../../blob/part-writer.ts"
+import type { StoreAddress } from "../../blob/target-address.ts"
+import { TargetError } from "../../blob/target-error.ts"
+import type { Clock, Timer } from "../../runtime/clock.ts"
+import { json, refuse, text } from "../http/http-answer.ts"
+import type { ExportRefusal } from "./request.ts"
+import { reprDigest, setFacts } from "./response-sink.ts"
+import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
+
+export interface UploadSources {
+  /** Why the recorder does not write there; `undefined` if it may. */
+  readonly barred: (address: StoreAddress) => ExportRefusal | undefined
+  readonly openTarget: (address: StoreAddress, contentType: string) => Effect.Effect<ExportTarget, TargetError>
+  /** Told when parts may remain in a store. */
+  readonly uploadLeft: (error: TargetError) => void
+}
+
+/**
+ * ms between two signs of life while the answer is not there yet, for clients that give up on silence. Proxies written in Go before
+ * 1.23 bear five of them.
+ */
+const signOfLifeMs = 30_000
+
+export const uploadExport = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: StoreAddress,
+  contentType: string,
+  run: Omit<ExportRun, "sink">,
+  sources: UploadSources,
+): Promise<ExportOutcome> => {
+  const acceptsJson = /\bapplication\/json\b/i.test(request.headers.accept ?? "")
+  const signs = acceptsJson ? keepAlive(response, run.clock) : undefined
+  try {
+    const opening = await opened(sources, address, contentType, run.gone)
+    if (opening === undefined) return { tag: "gone", bytes: 0 }
+    if (opening instanceof TargetError) return failed(response, opening)
+    return await write(response, opening, run, sources, acceptsJson)
+  } finally {
+    signs?.cancel()
+  }
+}
+
+/** `undefined`: nobody wants it any more. */
+const opened = async (
+  sources: UploadSources,
+  address: StoreAddress,
+  contentType: string,
+  gone: AbortSignal,
+): Promise<ExportTarget | TargetError | undefined> => {
+  const exit = await Effect.runPromiseExit(Effect.result(sources.openTarget(address, contentType)), { signal: gone })
+  if (exit._tag === "Failure") {
+    if (gone.aborted) return undefined
+    throw new Error(`opening ${address.provider} ended without an answer`)
+  }
+  return exit.value._tag === "Failure" ? exit.value.failure : exit.value.success
+}
+
+const write = async (
+  response: ServerResponse,
+  target: ExportTarget,
+  run: Omit<ExportRun, "sink">,
+  sources: UploadSources,
+  acceptsJson: boolean,
+): Promise<ExportOutcome> => {
+  const sink = { begin: () => undefined, take: (piece: Uint8Array) => target.write(piece) }
+  const outcome = await transferExport({ ...run, sink })
+  if (outcome.tag === "whole") {
+    try {
+      const written = await target.finish()
+      answer(response, written, outcome, acceptsJson)
+      return outcome
+    } catch (cause) {
+      if (!(cause instanceof TargetError)) throw cause
+      await giveUp(target, cause.reason, sources)
+      return failed(response, cause)
+    }
+  }
+  await giveUp(target, outcome.tag === "refused" ? outcome.refusal.message : outcome.tag, sources)
+  switch (outcome.tag) {
+    case "refused":
+      refuse(response, outcome.refusal)
+      return outcome
+    case "limit":
+      refuse(response, outcome)
+      return outcome
+    case "failed":
+      if (outcome.cause instanceof TargetError) return failed(response, outcome.cause, outcome.bytes)
+      refuse(response, { status: 500, message: outcome.message })
+      return outcome
+    case "gone":
+      return outcome
+  }
+}
+
+const answer = (
+  response: ServerResponse,
+  { location, bytes }: WrittenObject,
+  { sha256, facts }: Extract<ExportOutcome, { tag: "whole" }>,
+  acceptsJson: boolean,
+): void => {
+  // The client may have gone while the last part was written; the object is there all the same.
+  if (response.destroyed) return
+  setFacts(response, facts)
+  response.setHeader("Kubereel-Location", location)
+  response.setHeader("Kubereel-Bytes", String(bytes))
+  if (acceptsJson) json(response, 200, { location, bytes, sha256: sha256.toString("hex") })
+  else {
+    response.setHeader("Repr-Digest", reprDigest(sha256))
+    text(response, 200, "", "application/octet-stream")
+  }
+}
+
+const giveUp = (target: ExportTarget, reason: string, sources: UploadSources): Promise<void> =>
+  target.abort(reason).catch((cause: unknown) => {
+    if (!(cause instanceof TargetError)) throw cause
+    sources.uploadLeft(cause)
+  })
+
+/** The store's own reason. A recorder without the store's SDK cannot do it at all. */
+const failed = (response: ServerResponse, error: TargetError, bytes = 0): ExportOutcome => {
+  refuse(response, { status: error.code === "package-missing" ? 501 : 502, message: error.message })
+  return { tag: "failed", bytes, message: error.message, cause: error }
+}
+
+/** Sends `102 Processing` (RFC 2518 §10.1) now and then. */
+const keepAlive = (response: ServerResponse, clock: Clock): Timer => {
+  let timer: Timer
+  const again = (): void => {
+    timer = clock.after(signOfLifeMs, () => {
+      if (response.destroyed || response.headersSent) return
+      response.writeProcessing()
+      again()
+    })
+  }
+  again()
+  return { cancel: () => timer.cancel() }
+}
