@@ -1,5 +1,6 @@
 import "./scripts/require-node.js"
 import { defineConfig } from "vitest/config"
+import { patient } from "./test/harness/patience.ts"
 
 /**
  * Folders whose tests start no workers and no processes, and leave nothing behind in theirs: their files share a process, so that
@@ -28,16 +29,14 @@ export default defineConfig({
         test: { name: "isolated", include: ["test/**/*.test.ts"], exclude: ["test/cluster/**", ...shared] },
       },
     ],
-    // Brings dist/ up to date, because tests of actors start the bundles that users run.
-    globalSetup: ["test/bundles.ts"],
+    // The second brings dist/ up to date, because tests of actors start the bundles that users run.
+    globalSetup: ["test/harness/run-directory.ts", "test/bundles.ts"],
+    setupFiles: ["test/harness/patient-limits.ts", "test/harness/ends-with-its-test.ts"],
     // Processes, not threads: tests start worker threads of their own, measure memory and end processes.
     pool: "forks",
     // The smallest machine we measure on has two cores; the longest suites kill actors at random moments and mostly wait for them.
     maxWorkers: 3,
-    // No test waits on a wall clock. The slowest lawful thing is a worker's start on a busy machine.
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
-    teardownTimeout: 5_000,
+    teardownTimeout: patient(5000),
     allowOnly: false,
   },
 })

@@ -20,6 +20,7 @@ import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { decompressed } from "../../../src/trace/formats/compression.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { patient } from "../../harness/patience.ts"
 import { turn, until } from "../../runtime/until.ts"
 
 /** What users run. */
@@ -133,7 +134,7 @@ const openFiles = (): number =>
     return existsSync(link) && readlinkSync(link).startsWith(directory)
   }).length
 
-describe("the exporter", { timeout: 60_000 }, () => {
+describe("the exporter", { timeout: patient(60_000) }, () => {
   test.each([
     ["simkube", {}],
     [

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { parseNamespaces } from "../../../src/actors/watcher/progress/namespace-text.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { patient } from "../../harness/patience.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type PlayedChange, PlayedCluster } from "./played-cluster.ts"
 import { both, kind, Life } from "./played-life.ts"
@@ -178,7 +179,9 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", async () => {
+test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(happening, { maxLength: 80 }), async (isEstablished, happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -236,7 +239,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})
 
 const namespaceSets: ReadonlyArray<ReadonlyArray<string> | undefined> = [
   both,
@@ -269,7 +272,9 @@ const upheaval: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", async () => {
+test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(upheaval, { maxLength: 60 }), async (happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -341,4 +346,4 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})

@@ -1,8 +1,9 @@
 import fc from "fast-check"
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { ExecPluginFailed } from "../../../src/kube/credentials/errors.ts"
 import { readExecCredential } from "../../../src/kube/credentials/exec-plugin.ts"
 import { useForMs } from "../../../src/kube/credentials/identity.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { makeCertificates } from "../certificates.ts"
 import { ManualTimers } from "../http/manual-timers.ts"
 import { authorizationOf, errorOf, kubeconfig, load, ManualClock, Workspace } from "./workspace.ts"
@@ -196,10 +197,10 @@ describe("an error of an exec plugin", () => {
       execDeadlineMs: 5_000,
     })
     const outcome = errorOf(credentials.endpoint())
-    await vi.waitFor(() => workspace.read("started"))
+    await eventually(() => workspace.read("started"))
     timers.advance(5_000)
     expect((await outcome).message).toContain("did not finish within 5 s")
-    await vi.waitFor(() => expect(openPipes()).toBe(pipesAtRest))
+    await eventually(() => expect(openPipes()).toBe(pipesAtRest))
   })
 
   test("never comes as an exception of another kind, whatever is written", () => {

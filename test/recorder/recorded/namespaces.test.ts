@@ -8,6 +8,7 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import {
   caughtUpIn,
   expired,
@@ -176,7 +177,7 @@ const aliveOf = (sandbox: Sandbox): ReadonlyArray<string> => {
 }
 
 test("killed again and again while both stream, the watcher resumes both and records nothing twice", {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const { server, sandbox, recorded } = await start()
   await watching(recorded)
@@ -492,7 +493,7 @@ const startWith = async (kind: TrackedKind) => {
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
 test(`whatever happens to which namespace, the recording ends as the cluster is, and what has no gap is all there (seed ${seed})`, {
-  timeout: 120_000,
+  timeout: patient(120_000),
 }, async () => {
   const { server, sandbox, recorded: first } = await start()
   let recorded = first

@@ -170,4 +170,4 @@ test("an exporter that ends breaks the exports under way, and the next one works
   )
   await Effect.runPromise(program)
   expect(said.filter((line) => line === "exporter ended and is started again")).toHaveLength(kills)
-}, 30_000)
+})

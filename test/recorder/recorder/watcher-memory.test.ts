@@ -33,4 +33,4 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})

@@ -1,5 +1,3 @@
-/** Containers: ports, environment, probes, resources. In the order in which the server checks them. */
-
 import {
   duplicate,
   type Errors,

@@ -1,6 +1,7 @@
 /** Jobs and CronJobs: the selector that a Job makes for itself, and what their specs may say. */
 
 import { type Errors, immutable, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import { parseSchedule } from "../../../kube/cron-schedule.ts"
 import { child, ensured, isAbsent, isEmptyMap, isSame, items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
@@ -8,7 +9,6 @@ import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
 import { type Complaints, subdomainComplaints } from "../../../kube/names.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 import { checkSelector, isUsable, matches } from "../values/selector-validation.ts"
-import { scheduleComplaint } from "./cron-schedule.ts"
 import { checkJobStatus } from "./job-status.ts"
 import { cronJob, job } from "./workload-defaults.ts"
 
@@ -201,8 +201,8 @@ const checkCronJob = (object: MutableObject, errors: Errors): void => {
   const schedule = text(spec, "schedule")
   if (schedule === "") errors.push(required("spec.schedule"))
   else {
-    const complaint = scheduleComplaint(schedule)
-    if (complaint !== undefined) errors.push(invalid("spec.schedule", schedule, complaint))
+    const parsed = parseSchedule(schedule)
+    if ("problem" in parsed) errors.push(invalid("spec.schedule", schedule, parsed.problem))
   }
   const zone = spec.timeZone
   if (typeof zone === "string") {

@@ -2,11 +2,10 @@
  * Cron schedules as CronJobs take them: five fields with lists, ranges, steps and names, `@hourly` and its like, and
  * `@every 90s` (robfig/cron v3, ParseStandard).
  *
- * A small parser of our own: the rules are robfig's, and the usual libraries differ from them (`*` in day fields, `7` for
- * Sunday, `L`, seconds).
+ * A small parser of our own: the rules are robfig's, and the libraries differ from them where it shows (docs/decisions/0019).
  */
 
-import { parseDuration } from "../node/delays.ts"
+import { parseDuration } from "./duration.ts"
 
 export interface CronSchedule {
   /** The first time after `afterMs` (ms since the epoch); `undefined` if there is none within five years. */
@@ -42,6 +41,8 @@ const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 /** `timeZone`: an IANA name; default UTC, where the real controller takes its machine's zone. */
 export const parseSchedule = (text: string, timeZone = "UTC"): CronSchedule | ScheduleProblem => {
+  // A CronJob has a field for it.
+  if (text.includes("TZ")) return { problem: "cannot use TZ or CRON_TZ in schedule, use timeZone field instead" }
   const zone = wallClockOf(timeZone)
   if (zone === undefined) return { problem: `unknown time zone ${timeZone}` }
   const every = /^@every (.+)$/.exec(text.trim())
@@ -61,10 +62,11 @@ export const parseSchedule = (text: string, timeZone = "UTC"): CronSchedule | Sc
   const days = parseField(day, 1, 31)
   const months = parseField(month, 1, 12, monthNames, 1)
   const weekdays = parseField(weekday, 0, 6, dayNames, 0)
-  for (const field of [minutes, hours, days, months, weekdays]) if ("problem" in field) return field
-  if ("problem" in minutes || "problem" in hours || "problem" in days || "problem" in months || "problem" in weekdays) {
-    return { problem: text }
-  }
+  if ("problem" in minutes) return minutes
+  if ("problem" in hours) return hours
+  if ("problem" in days) return days
+  if ("problem" in months) return months
+  if ("problem" in weekdays) return weekdays
   const daysAreStar = isStar(day) || isStar(weekday)
   return { next: (afterMs) => search({ minutes, hours, days, months, weekdays, daysAreStar }, zone, afterMs) }
 }
