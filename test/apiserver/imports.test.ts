@@ -7,13 +7,16 @@ import { expect, test } from "vitest"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
+/** `import … from`, `export … from`, `import "…"` and `import("…")`. */
+const importing = /^(?:import|export)\b[^"]*?\bfrom "([^"]+)"|(?:^import |\bimport\()"([^"]+)"/gm
+
 /** Everything that a module reaches: modules of ours by path, packages by the name they are imported by. */
 const reachable = (entry: string): { modules: ReadonlySet<string>; packages: ReadonlySet<string> } => {
   const modules = new Set<string>([resolve(root, entry)])
   const packages = new Set<string>()
   for (const file of modules) {
     if (!file.endsWith(".ts")) continue
-    for (const [, name = ""] of readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
+    for (const [, named, loaded, name = named ?? loaded ?? ""] of readFileSync(file, "utf8").matchAll(importing)) {
       if (name.startsWith(".")) modules.add(resolve(dirname(file), name))
       else if (!name.startsWith("node:")) packages.add(name)
     }
