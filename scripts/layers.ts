@@ -50,7 +50,6 @@ export interface Exception {
 }
 
 export const exceptions: ReadonlyArray<Exception> = [
-  { files: ["src/host/controller.ts", "src/host/event-recorder.ts"], imports: ["sandbox"] },
   {
     files: [
       "src/blob/deadline.ts",

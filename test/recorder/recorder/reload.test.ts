@@ -55,7 +55,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     await recorder.ready()
     replace(place, "trackedObjects:\n  v1.ConfigMap: {detekt: all}\n")
     recorder.child.kill("SIGHUP")
-    await recorder.says(/the changed configuration cannot be used/)
+    await recorder.says(/the changed configuration is invalid/)
     await recorder.says(/config\.yml:2.*detekt/)
     expect(await recorder.metric("kubereel_configuration_valid")).toBe(0)
     expect((await recorder.get("/readyz")).status).toBe(200)

@@ -66,7 +66,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     recorder.child.kill("SIGINT")
     recorder.child.kill("SIGCONT")
     expect(await recorder.ended).toMatchObject({ code: 130 })
-    expect(recorder.log).toMatch(/again: ending without waiting/)
+    expect(recorder.log).toMatch(/again: exiting immediately/)
   })
 
   test("goes on when nobody reads its log any more, and when its input is closed", async ({ expect }) => {
@@ -103,7 +103,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     const total = async () => (await recorder.metric("kubereel_store_events_total")) ?? 0
     await recorder.until(async () => (await total()) === count, "all events to be recorded", 20_000)
     recorder.child.stderr?.resume()
-    const [, dropped = ""] = await recorder.says(/WARN {2}([\d,]+) log lines dropped here: nobody read/)
+    const [, dropped = ""] = await recorder.says(/WARN {2}([\d,]+) log lines dropped here: standard error was not read/)
     const missing = Number(dropped.replaceAll(",", ""))
     expect(missing).toBeGreaterThan(count / 4)
     expect(recorder.log.match(/ObjectApplied @/g)).toHaveLength(count - missing)
