@@ -36,7 +36,15 @@ export class LocalTransport implements Transport {
 
   send(request: HttpRequest, handler: ResponseHandler): HttpStream {
     if (request.method === "GET" && !isOfOneObject(request)) return this.#http.send(request, handler)
-    return new LocalStream(() => this.#server.request({ ...request, userAgent: this.#userAgent }), handler)
+    const { method, path, body, contentType } = request
+    const local: LocalRequest = {
+      method,
+      path,
+      userAgent: this.#userAgent,
+      ...(body !== undefined && { body }),
+      ...(contentType !== undefined && { contentType }),
+    }
+    return new LocalStream(() => this.#server.request(local), handler)
   }
 
   close(): void {

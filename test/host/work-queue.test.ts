@@ -342,48 +342,52 @@ class Model {
 describe("Whatever happens", () => {
   test("every add is followed by a run that began after it, no key is in work twice, and no run comes unasked", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), fc.integer({ min: 1, max: 3 }), async (steps, concurrency) => {
-        const model = new Model()
-        const unasked: string[] = []
-        const rateLimiter: RateLimiter = new KeyBackOff({ baseMs: 3, random: () => 0, jitter: 0 })
-        const failures = new Map<string, number>()
-        const shop = new Workshop({ concurrency, rateLimiter }, (key) => {
-          if (!model.owed.delete(key)) unasked.push(key)
-        })
-        const pass = async (ms: number): Promise<void> => {
-          for (let passed = 0; passed < ms; passed++) {
-            shop.clock.advance(1)
-            model.passed(shop.clock.monotonicMs())
-            await turn()
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 60, size: "max" }),
+        fc.integer({ min: 1, max: 3 }),
+        async (steps, concurrency) => {
+          const model = new Model()
+          const unasked: string[] = []
+          const rateLimiter: RateLimiter = new KeyBackOff({ baseMs: 3, random: () => 0, jitter: 0 })
+          const failures = new Map<string, number>()
+          const shop = new Workshop({ concurrency, rateLimiter }, (key) => {
+            if (!model.owed.delete(key)) unasked.push(key)
+          })
+          const pass = async (ms: number): Promise<void> => {
+            for (let passed = 0; passed < ms; passed++) {
+              shop.clock.advance(1)
+              model.passed(shop.clock.monotonicMs())
+              await turn()
+            }
           }
-        }
-        const end = async (key: string, isFailure: boolean): Promise<void> => {
-          if (!shop.running.includes(key)) return
-          const before = failures.get(key) ?? 0
-          failures.set(key, isFailure ? before + 1 : 0)
-          if (isFailure) model.after(key, shop.clock.monotonicMs() + 3 * 2 ** before)
-          await shop.finish(key, isFailure ? new Error("no") : undefined)
-        }
-        for (const step of steps) {
-          if (step.do === "pass") await pass(step.ms)
-          else if (step.do === "add") {
-            model.add(step.key)
-            shop.queue.add(step.key)
-          } else if (step.do === "after") {
-            if (step.ms === 0) model.add(step.key)
-            else model.after(step.key, shop.clock.monotonicMs() + step.ms)
-            shop.queue.addAfter(step.key, step.ms)
-          } else await end(step.key, step.do === "fail")
-          await turn()
-          expect(shop.running.length).toBeLessThanOrEqual(concurrency)
-        }
-        while (shop.running.length > 0 || shop.clock.pending > 0) {
-          for (const key of shop.running) await end(key, false)
-          await pass(1)
-        }
-        expect([[...model.owed], [...model.due.keys()], unasked]).toEqual([[], [], []])
-        expect([shop.queue.depth, shop.queue.statistics.delayed]).toEqual([0, 0])
-      }),
+          const end = async (key: string, isFailure: boolean): Promise<void> => {
+            if (!shop.running.includes(key)) return
+            const before = failures.get(key) ?? 0
+            failures.set(key, isFailure ? before + 1 : 0)
+            if (isFailure) model.after(key, shop.clock.monotonicMs() + 3 * 2 ** before)
+            await shop.finish(key, isFailure ? new Error("no") : undefined)
+          }
+          for (const step of steps) {
+            if (step.do === "pass") await pass(step.ms)
+            else if (step.do === "add") {
+              model.add(step.key)
+              shop.queue.add(step.key)
+            } else if (step.do === "after") {
+              if (step.ms === 0) model.add(step.key)
+              else model.after(step.key, shop.clock.monotonicMs() + step.ms)
+              shop.queue.addAfter(step.key, step.ms)
+            } else await end(step.key, step.do === "fail")
+            await turn()
+            expect(shop.running.length).toBeLessThanOrEqual(concurrency)
+          }
+          while (shop.running.length > 0 || shop.clock.pending > 0) {
+            for (const key of shop.running) await end(key, false)
+            await pass(1)
+          }
+          expect([[...model.owed], [...model.due.keys()], unasked]).toEqual([[], [], []])
+          expect([shop.queue.depth, shop.queue.statistics.delayed]).toEqual([0, 0])
+        },
+      ),
       { numRuns: 150 },
     )
   })
