@@ -26,7 +26,7 @@ const readText = (name: string): string => readFileSync(new URL(name, dataFolder
 const dataFolder = (): URL => {
   if (folder !== undefined) return folder
   const candidates = places.map((place) => new URL(place, import.meta.url))
-  const found = candidates.find((candidate) => existsSync(new URL("go-types.json", candidate)))
+  const found = candidates.find((candidate) => existsSync(new URL("index.json", candidate)))
   // Nothing a caller could do about it: the package is incomplete.
   if (found === undefined) throw new Error(`the OpenAPI documents are missing: no ${places.join(" nor ")} here`)
   folder = found
@@ -38,10 +38,6 @@ export const builtinDocuments = (): Readonly<Record<string, string>> => {
   index ??= JSON.parse(readText("index.json")) as Index
   return index.documents
 }
-
-/** Go types that the documents do not tell, `{schema: {field: type}}`. Read anew each time: only conversion needs it. */
-export const readGoTypes = (): Readonly<Record<string, Readonly<Record<string, string>>>> =>
-  JSON.parse(readText("go-types.json")) as Record<string, Record<string, string>>
 
 /** The bytes of a document as the real server sent them. `path` must be one of {@link builtinDocuments}. */
 export const readBuiltinDocument = (path: string): Buffer =>

@@ -1,13 +1,13 @@
 /**
- * Asks the API server who holds a token and what they may do: TokenReview and SubjectAccessReview, with the recorder's own
- * credentials. A 401 makes them be read again, and the question be asked once more.
+ * Asks the API server to authenticate a token and to authorise its user: TokenReview and SubjectAccessReview, with the recorder's
+ * own credentials. After a 401 the credentials are read again and the request is repeated once.
  */
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ApiError } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 
-/** `user` of a TokenReview, which a SubjectAccessReview takes in nearly the same words. */
+/** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
 export interface ReviewedUser {
   readonly username: string
   readonly uid?: string
@@ -15,7 +15,7 @@ export interface ReviewedUser {
   readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** What somebody may or may not: one of the two forms of a SubjectAccessReview. */
+/** The action to authorise, in one of the two forms of a SubjectAccessReview. */
 export type Attributes =
   | {
       readonly resourceAttributes: {
@@ -27,7 +27,7 @@ export type Attributes =
     }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } }
 
-/** The question was not answered; `isForbidden`: because the recorder may not ask it. */
+/** The review failed; `isForbidden`: because the recorder is not permitted to create it. */
 export class ReviewFailed extends Error {
   override readonly name = "ReviewFailed"
   readonly isForbidden: boolean
@@ -37,7 +37,7 @@ export class ReviewFailed extends Error {
   }
 }
 
-/** ms for one question: whoever waits has a client of their own that waits. */
+/** ms for one review: the client's own request waits for it. */
 const deadlineMs = 10_000
 
 const review = (group: string, kind: string, plural: string) => ({
@@ -56,7 +56,7 @@ export class Reviews {
     this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
 
-  /** Whose token it is; `undefined` if nobody's. Rejects with {@link ReviewFailed}. */
+  /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
   async whoseToken(token: string): Promise<ReviewedUser | undefined> {
     const status = await this.#review(tokenReviews, { token })
     const user = status.user as Partial<ReviewedUser> | undefined
@@ -64,7 +64,7 @@ export class Reviews {
     return { ...user, username: user.username }
   }
 
-  /** Whether they may; if not, what the server says of it, if anything. Rejects with {@link ReviewFailed}. */
+  /** Whether the user is authorised and, if not, the server's remark, if any. Rejects with {@link ReviewFailed}. */
   async mayThey(
     { username, ...user }: ReviewedUser,
     attributes: Attributes,
@@ -87,7 +87,7 @@ export class Reviews {
     })
     const status = (answer as ApiObject | null)?.status
     if (typeof status !== "object" || status === null)
-      throw new ReviewFailed(`${name}: the answer is no ${name}`, false)
+      throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
     return status as Record<string, unknown>
   }
 }

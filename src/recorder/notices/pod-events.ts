@@ -1,10 +1,10 @@
 /**
- * What somebody has to mend, as Kubernetes Events on the recorder's own pod: there for who looks with `kubectl describe pod`, and for
- * whatever forwards a cluster's events.
+ * Problems that someone has to fix, as Kubernetes Events on the recorder's own pod: visible with `kubectl describe pod`, and to
+ * programs that forward a cluster's Events.
  *
- * Rare by construction: the same is said once in ten minutes, and anything at most twice a minute; of what comes sooner the last is
- * said when its time has come, unless it was mended by then. An Event that cannot be posted is told to the log and nothing else:
- * whatever it says stands there too.
+ * Rate-limited: the same Event at most once in ten minutes, and at most two Events a minute. Of warnings that come sooner, the
+ * last one is posted when the limit allows it, unless the problem is fixed by then. If an Event cannot be posted, only that is
+ * logged, because its content is in the log anyway.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -15,14 +15,14 @@ import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
-/** Where this process runs, as the Deployment has the kubelet tell it. */
+/** The pod that this process runs in, as the Deployment passes it through the downward API. */
 export interface OwnPod {
   readonly name: string
   readonly namespace: string
   readonly uid: string
 }
 
-/** Environment variables by what they say, for the Deployment's downward API. */
+/** Environment variables and their field paths, for the Deployment's downward API. */
 export const podVariables = {
   POD_NAME: "metadata.name",
   POD_NAMESPACE: "metadata.namespace",
@@ -35,13 +35,13 @@ export const ownPod = (environment: Readonly<Record<string, string | undefined>>
   return name && namespace && uid ? { name, namespace, uid } : undefined
 }
 
-/** One thing that somebody should know. */
+/** One warning for an Event. */
 export interface PodWarning {
   /** In CamelCase, for programs: at most 128 characters. */
   readonly reason: string
-  /** What was being done, likewise. */
+  /** The action that failed, in the same form. */
   readonly action: string
-  /** For people. What is beyond a kilobyte, the API's limit, is left out. */
+  /** For people. Truncated to one kilobyte, the API's limit. */
   readonly note: string
 }
 
@@ -50,13 +50,13 @@ export interface PodEventsOptions {
   readonly credentials: EndpointSource
   readonly userAgent: string
   readonly clock: Clock
-  /** An Event could not be posted, and why. */
+  /** Called with the reason if an Event could not be posted. */
   readonly failed: (reason: string) => void
 }
 
 /** ms between two Events. */
 const intervalMs = 30_000
-/** ms after which the same is said again. */
+/** ms after which the same Event is posted again. */
 const repeatMs = 600_000
 /** Bytes of a note. */
 const largestNote = 1024
@@ -82,7 +82,7 @@ export class PodEvents {
     this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
 
-  /** Says it, now or when its time has come. Not waited for. */
+  /** Posts the warning now or when the rate limit allows it. Does not wait for the request. */
   warn(warning: PodWarning): void {
     this.mended()
     if (this.#isClosed) return
@@ -93,7 +93,7 @@ export class PodEvents {
     this.#waiting = clock.after(intervalMs - sinceMs, () => this.#say(warning))
   }
 
-  /** What is waiting to be said is so no longer. */
+  /** Drops a waiting warning, because the problem is fixed. */
   mended(): void {
     this.#waiting?.cancel()
     this.#waiting = undefined
@@ -155,12 +155,12 @@ const isSame = (one: PodWarning, other: PodWarning): boolean =>
 const microTime = (micros: number): string =>
   new Date(micros / 1000).toISOString().replace(/Z$/, `${String(micros % 1000).padStart(3, "0")}Z`)
 
-/** As many whole characters as fit into so many bytes of UTF-8, with a mark where something is left out. */
+/** The longest prefix of whole characters that fits into the given number of bytes of UTF-8, with an ellipsis if it was cut. */
 const beginningOf = (text: string, bytes: number): string => {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
   let end = bytes - Buffer.byteLength("…")
-  // A byte 10xxxxxx goes on with a character.
+  // A byte 10xxxxxx continues a character.
   while (((whole[end] ?? 0) & 0xc0) === 0x80) end--
   return `${whole.subarray(0, end).toString("utf8")}…`
 }

@@ -6,12 +6,7 @@
  * descriptions) is forgotten at once.
  */
 
-import {
-  builtinDocuments,
-  documentPath,
-  readBuiltinDocument,
-  readGoTypes,
-} from "../../apiserver/openapi/document-files.ts"
+import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/openapi/document-files.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
 import { type OpenApiSchema, type OpenApiSchemas, OpenApiTypes } from "./openapi-types.ts"
@@ -34,10 +29,9 @@ const kindsOf = (path: string): ReadonlyMap<string, KubernetesType> => {
       components: { schemas: OpenApiSchemas }
     }
   ).components
-  const goTypes = readGoTypes()
   const kinds = new Map<string, KubernetesType>()
   for (const [name, schema] of Object.entries(schemas))
-    for (const kind of kindNames(schema, path)) kinds.set(kind, openApiTypes.named(name, schemas, goTypes))
+    for (const kind of kindNames(schema, path)) kinds.set(kind, openApiTypes.named(name, schemas))
   loaded.set(path, kinds)
   return kinds
 }
@@ -49,7 +43,7 @@ const kindNames = (schema: OpenApiSchema, path: string): string[] =>
 /** The type of every object's `metadata`, custom kinds included. */
 export const objectMetaType = (): KubernetesType => {
   kindsOf(smallDocument)
-  return openApiTypes.named(objectMetaSchema, {}, {})
+  return openApiTypes.named(objectMetaSchema, {})
 }
 
 /** The kinds of one sandbox: the built-in ones and those that were added. */

@@ -1,128 +1,86 @@
 /**
- * Wrong JSON types as the server reports them: it decodes built-in kinds into Go values, and what does not fit is
- * `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. Like Go's decoder this
- * reports the first misfit in the order of the object, and takes null everywhere.
+ * Values of the wrong JSON type: the server decodes built-in kinds into structs and refuses what does not fit. The first
+ * misfit in the order of the object counts, and null fits everywhere.
  *
- * Not the same: a whole number written as `1e3` or `2.0` is refused by Go and taken here (the parsed object does not show
- * it), and integers beyond 2^53 are compared after rounding.
+ * Not the same: a whole number written as `1e3` or `2.0` is refused by the server and taken here (the parsed object does not
+ * show it), and integers beyond 2^53 are compared after rounding.
  */
 
-import { type FieldPath, formatFieldPath } from "./field-path.ts"
-import { base64Problem, microTimeProblem, quantityProblem, timeProblem } from "./go-parsers.ts"
+import { formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { goTypeOf, isRecord } from "./make-type.ts"
+import { isRecord, schemaNameOf } from "./make-type.ts"
+import { isBase64, isMicroTime, isQuantity, isTime } from "./text-formats.ts"
+import { membersOf, type TypedValue } from "./typed-value.ts"
 
-interface Visit {
-  readonly type: KubernetesType
-  readonly value: unknown
-  /** Names of fields only: Go's message knows neither list indexes nor map keys. */
-  readonly path: FieldPath | undefined
-  /** The innermost Go struct around the value, without its package. */
-  readonly struct: string
-}
-
-/** The first misfit, or `undefined`. Types without a Go type (custom kinds) fit everything. */
-export const decodeProblem = (type: KubernetesType, value: unknown): string | undefined =>
-  fits(type, value, 0) ? undefined : firstMisfit(type, value)
+/**
+ * The first misfit as `spec.replicas must be int32, not string`, or `undefined`. Types of custom kinds fit everything: their
+ * schema judges them. `place` is the field that holds the value, if it is not the object itself.
+ */
+export const decodeProblem = (type: KubernetesType, value: unknown, place?: string): string | undefined =>
+  fits(type, value, 0) ? undefined : firstMisfit(type, value, place)
 
 /** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
 const quickDepth = 200
 
 /** Nearly every object fits, so this pass comes first: it looks at all values and makes nothing. */
 const fits = (type: KubernetesType, value: unknown, depth: number): boolean => {
-  if (value === null || value === undefined || goTypeOf(type) === undefined) return true
   if (depth > quickDepth) return false
+  if (!fitsAlone(type, value)) return false
+  if (typeof value !== "object" || value === null || schemaNameOf(type) === undefined) return true
   const { items } = type
-  switch (type.kind) {
-    case "any":
-      return true
-    case "object": {
-      if (type.keepsUnknown) return true
-      if (!isRecord(value)) return false
-      for (const name of Object.keys(value)) {
-        const field = type.fields.get(name)
-        if (field !== undefined && !fits(field, value[name], depth + 1)) return false
-      }
-      return true
-    }
-    case "map":
-      if (!isRecord(value)) return false
-      for (const name of Object.keys(value))
-        if (items !== undefined && !fits(items, value[name], depth + 1)) return false
-      return true
-    case "list":
-      return Array.isArray(value) && value.every((item) => items === undefined || fits(items, item, depth + 1))
-    default:
-      return misfit({ type, value, path: undefined, struct: "" }) === undefined
+  if (Array.isArray(value)) return items === undefined || value.every((item) => fits(items, item, depth + 1))
+  if (type.kind !== "map" && (type.kind !== "object" || type.keepsUnknown)) return true
+  for (const name of Object.keys(value)) {
+    const field = type.kind === "map" ? items : type.fields.get(name)
+    if (field !== undefined && !fits(field, (value as Record<string, unknown>)[name], depth + 1)) return false
   }
+  return true
 }
 
-const firstMisfit = (type: KubernetesType, value: unknown): string | undefined => {
-  const visits: Visit[] = [{ type, value, path: undefined, struct: "" }]
-  for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
-    if (visit.value === null || visit.value === undefined || goTypeOf(visit.type) === undefined) continue
-    const problem = misfit(visit)
-    if (problem !== undefined) return problem
-    for (const child of childrenOf(visit).reverse()) visits.push(child)
+const firstMisfit = (type: KubernetesType, value: unknown, step: string | undefined): string | undefined => {
+  const root = step === undefined ? undefined : { parent: undefined, step }
+  const waiting: TypedValue[] = [{ type, value, path: root }]
+  for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
+    if (!fitsAlone(visit.type, visit.value)) {
+      const place = visit.path === undefined ? "the object" : formatFieldPath(visit.path)
+      return `${place} must be ${expected(visit.type)}, not ${found(visit.value)}`
+    }
+    if (schemaNameOf(visit.type) !== undefined && !visit.type.keepsUnknown)
+      for (const member of membersOf(visit).reverse()) waiting.push(member)
   }
   return undefined
 }
 
-const childrenOf = ({ type, value, path, struct }: Visit): Visit[] => {
-  const children: Visit[] = []
-  const { items } = type
-  if (Array.isArray(value)) {
-    if (type.kind === "list" && items !== undefined)
-      for (const item of value) children.push({ type: items, value: item, path, struct })
-  } else if (isRecord(value) && type.kind === "map" && items !== undefined) {
-    for (const item of Object.values(value)) children.push({ type: items, value: item, path, struct })
-  } else if (isRecord(value) && type.kind === "object") {
-    const inner = structName(type)
-    for (const [step, item] of Object.entries(value)) {
-      const field = type.fields.get(step)
-      if (field !== undefined) children.push({ type: field, value: item, path: { parent: path, step }, struct: inner })
-    }
-  }
-  return children
-}
-
-const structName = (type: KubernetesType): string => (goTypeOf(type) ?? "").replace(/^.*\./, "")
-
-const misfit = (visit: Visit): string | undefined => {
-  const { type, value } = visit
-  const goType = goTypeOf(type) ?? ""
+/** Whether the value itself has the right JSON type, whatever is in it. */
+const fitsAlone = (type: KubernetesType, value: unknown): boolean => {
+  const name = schemaNameOf(type)
+  if (value === null || value === undefined || name === undefined) return true
   switch (type.kind) {
     case "any":
-      return undefined
+      return true
     case "object":
       // Their bytes are kept as they are.
-      if (type.keepsUnknown || isRecord(value)) return undefined
-      return cannotUnmarshal(visit, goType)
+      return type.keepsUnknown || isRecord(value)
     case "map":
-      return isRecord(value) ? undefined : cannotUnmarshal(visit, goType)
+      return isRecord(value)
     case "list":
-      return Array.isArray(value) ? undefined : cannotUnmarshal(visit, goType)
+      return Array.isArray(value)
     case "boolean":
-      return typeof value === "boolean" ? undefined : cannotUnmarshal(visit, goType)
     case "number":
-      return typeof value === "number" ? undefined : cannotUnmarshal(visit, goType)
+      return typeof value === type.kind
     case "integer":
-      return isInteger(value, goType) ? undefined : cannotUnmarshal(visit, goType)
+      return isInteger(value, name)
     case "int-or-string":
-      if (goType.endsWith("Quantity")) return quantityProblem(value)
-      return typeof value === "string" || isInteger(value, "int32") ? undefined : cannotUnmarshal(visit, "int32")
+      return name.endsWith("Quantity") ? isQuantity(value) : typeof value === "string" || isInteger(value, "int32")
     case "string":
-      return stringMisfit(visit, goType)
+      return typeof value === "string" && (textFormats[name]?.(value) ?? true)
   }
 }
 
-const stringMisfit = (visit: Visit, goType: string): string | undefined => {
-  const { value } = visit
-  const isTime = goType === "v1.Time" || goType === "v1.MicroTime"
-  if (typeof value !== "string") return cannotUnmarshal(visit, isTime ? "string" : goType)
-  if (goType === "v1.Time") return timeProblem(value)
-  if (goType === "v1.MicroTime") return microTimeProblem(value)
-  return goType === "[]uint8" ? base64Problem(value) : undefined
+const textFormats: Readonly<Record<string, (text: string) => boolean>> = {
+  "v1.Time": isTime,
+  "v1.MicroTime": isMicroTime,
+  byte: isBase64,
 }
 
 const limits: Readonly<Record<string, readonly [number, number]>> = {
@@ -130,22 +88,21 @@ const limits: Readonly<Record<string, readonly [number, number]>> = {
   int64: [-(2 ** 63), 2 ** 63],
 }
 
-const isInteger = (value: unknown, goType: string): boolean => {
+const isInteger = (value: unknown, name: string): boolean => {
   if (typeof value !== "number" || !Number.isInteger(value)) return false
-  const [least, most] = limits[goType] ?? [-Infinity, Infinity]
+  const [least, most] = limits[name] ?? [-Infinity, Infinity]
   return value >= least && value <= most
 }
 
-const cannotUnmarshal = ({ type, value, path, struct }: Visit, goType: string): string => {
-  const isNumeric = type.kind === "integer" || type.kind === "number" || type.kind === "int-or-string"
-  const found = jsonTypeName(value)
-  const what = found === "number" && isNumeric ? `number ${String(value)}` : found
-  if (path === undefined) return `json: cannot unmarshal ${what} into Go value of type ${goType}`
-  return `json: cannot unmarshal ${what} into Go struct field ${struct}.${formatFieldPath(path)} of type ${goType}`
+const expected = (type: KubernetesType): string => {
+  const name = schemaNameOf(type) ?? ""
+  if (name === "byte") return "base64"
+  if (textFormats[name] !== undefined || name.endsWith("Quantity")) return name.slice(name.lastIndexOf(".") + 1)
+  return type.kind === "integer" ? name : type.kind
 }
 
-const jsonTypeName = (value: unknown): string => {
-  if (Array.isArray(value)) return "array"
+const found = (value: unknown): string => {
+  if (Array.isArray(value)) return "list"
   if (isRecord(value)) return "object"
-  return typeof value === "boolean" ? "bool" : typeof value
+  return typeof value === "string" || typeof value === "number" ? JSON.stringify(value) : typeof value
 }

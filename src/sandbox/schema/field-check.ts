@@ -1,20 +1,15 @@
 /**
- * Objects against their type: fields that do not exist, found or removed, and values of the wrong JSON type.
+ * Objects against their type: fields that do not exist, found or removed, and what strict field validation objects to.
  *
- * No recursion, so depth is no danger; linear in the size of the object. Whatever JSON comes in, nothing throws.
+ * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
  */
 
 import { decodeProblem } from "./decode-problem.ts"
+import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { goTypeOf, isRecord, ownValue } from "./make-type.ts"
-import { strictProblems } from "./strict-fields.ts"
-
-interface Visit {
-  readonly type: KubernetesType
-  readonly value: unknown
-  readonly path: FieldPath | undefined
-}
+import { isRecord, ownValue, schemaNameOf } from "./make-type.ts"
+import { membersOf, type TypedValue } from "./typed-value.ts"
 
 /** Paths of the fields that `type` does not have, in the order of the object: `spec.containers[0].foo`. */
 export const unknownFields = (type: KubernetesType, value: unknown): string[] =>
@@ -37,27 +32,13 @@ const visitUnknown = (
 ): string[] => {
   const unknown: string[] = []
   if (isKnown(type, value, 0)) return unknown
-  const visits: Visit[] = [{ type, value, path: undefined }]
-  for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
+  const waiting: TypedValue[] = [{ type, value, path: undefined }]
+  for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
     const { path } = visit
-    const children: Visit[] = []
-    if (Array.isArray(visit.value) && visit.type.kind === "list" && mayHoldFields(visit.type.items)) {
-      const { items } = visit.type
-      for (const [step, item] of visit.value.entries())
-        if (items !== undefined) children.push({ type: items, value: item, path: { parent: path, step } })
-    } else if (isRecord(visit.value) && visit.type.kind === "map" && mayHoldFields(visit.type.items)) {
-      const { items } = visit.type
-      for (const [step, item] of Object.entries(visit.value))
-        if (items !== undefined) children.push({ type: items, value: item, path: { parent: path, step } })
-    } else if (isRecord(visit.value) && visit.type.kind === "object") {
-      for (const [step, item] of Object.entries(visit.value)) {
-        const field = visit.type.fields.get(step)
-        if (field === undefined) {
-          if (!visit.type.keepsUnknown) unknown.push(found(path, step, visit.value))
-        } else if (mayHoldFields(field)) children.push({ type: field, value: item, path: { parent: path, step } })
-      }
-    }
-    for (const child of children.reverse()) visits.push(child)
+    if (visit.type.kind === "object" && isRecord(visit.value) && !visit.type.keepsUnknown)
+      for (const key of Object.keys(visit.value))
+        if (!visit.type.fields.has(key)) unknown.push(found(path, key, visit.value))
+    for (const member of membersOf(visit).reverse()) if (mayHoldFields(member.type)) waiting.push(member)
   }
   return unknown
 }
@@ -87,42 +68,26 @@ const mayHoldFields = (type: KubernetesType | undefined): boolean =>
   type?.kind === "object" || type?.kind === "list" || type?.kind === "map"
 
 /**
- * What strict field validation objects to, in the server's words and order. Built-in kinds: as in the text. Custom kinds:
- * first what occurs twice, then what does not exist, sorted, its path quoted without escapes (that is how the server
- * builds it). Empty when there is nothing. Joined by `, ` after `strict decoding error: ` they are the server's message;
- * with `fieldValidation=Warn` each is one warning.
+ * What strict field validation objects to: fields that occur twice in the text, then fields that do not exist. At most
+ * {@link maximumProblems}; with `fieldValidation=Warn` each is one warning.
  *
  * @param value the parsed text, not pruned yet
  */
 export const strictFieldProblems = (type: KubernetesType, text: string, value: unknown): string[] => {
-  if (goTypeOf(type) !== undefined) return strictProblems(text, type)
-  const unknown = unknownFields(type, value).sort()
-  return [...strictProblems(text), ...unknown.map((path) => `unknown field "${path}"`)]
+  const unknown = unknownFields(type, value).map((path) => `unknown field ${JSON.stringify(path)}`)
+  const isCustom = schemaNameOf(type) === undefined
+  // The server's order for custom kinds; built-in ones come in the order of the text.
+  if (isCustom) unknown.sort()
+  return [...duplicateFields(text, isCustom ? undefined : type), ...unknown].slice(0, maximumProblems)
 }
 
 /**
- * Why the server cannot decode an object of a built-in kind, as its 400 says it, or `undefined` when it can:
- * `Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go struct field
- * DeploymentSpec.spec.replicas of type int32`. Of custom kinds only the metadata is decoded; the rest is refused by their schema, if at all.
+ * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. Of custom kinds only the metadata is
+ * decoded; the rest is refused by their schema, if at all.
  */
-export const decodeFailure = (
-  gvk: { readonly version: string; readonly kind: string },
-  type: KubernetesType,
-  value: unknown,
-): string | undefined => {
-  const metadata = goTypeOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined
-  const problem =
-    metadata !== undefined && isRecord(value)
-      ? decodeProblem(metadata, ownValue(value, "metadata"))
-      : decodeProblem(type, value)
-  return problem === undefined ? undefined : cannotBeHandled(gvk, problem)
+export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
+  const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined
+  return metadata !== undefined && isRecord(value)
+    ? decodeProblem(metadata, ownValue(value, "metadata"), "metadata")
+    : decodeProblem(type, value)
 }
-
-/** The 400 for strict problems; see {@link strictFieldProblems}. */
-export const strictFailure = (
-  gvk: { readonly version: string; readonly kind: string },
-  problems: ReadonlyArray<string>,
-): string => cannotBeHandled(gvk, `strict decoding error: ${problems.join(", ")}`)
-
-const cannotBeHandled = ({ version, kind }: { version: string; kind: string }, problem: string): string =>
-  `${kind} in version "${version}" cannot be handled as a ${kind}: ${problem}`

@@ -8,7 +8,7 @@
  */
 
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { goTypeOf, isRecord, ownValue, setOwnValue } from "./make-type.ts"
+import { isRecord, ownValue, schemaNameOf, setOwnValue } from "./make-type.ts"
 
 /** Times without `omitempty` in effect: a struct is never left out. Not told by OpenAPI; from the API's Go types. */
 const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -50,7 +50,7 @@ export const asGoWrites = (type: KubernetesType, value: unknown, before?: unknow
   const { items } = type
   switch (type.kind) {
     case "object":
-      return type.keepsUnknown || goTypeOf(type) === undefined || !isRecord(value)
+      return type.keepsUnknown || schemaNameOf(type) === undefined || !isRecord(value)
         ? value
         : fieldsAs(type, value, before)
     case "map":
@@ -66,9 +66,9 @@ type Fields = Record<string, unknown>
 
 const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields => {
   const old = isRecord(before) ? before : undefined
-  const goType = goTypeOf(type) ?? ""
-  const times = timesAlwaysThere[goType] ?? none
-  const lists = listsAlwaysThere[goType] ?? none
+  const name = schemaNameOf(type) ?? ""
+  const times = timesAlwaysThere[name] ?? none
+  const lists = listsAlwaysThere[name] ?? none
   let written: Fields | undefined
   for (const key of Object.keys(value)) {
     const field = type.fields.get(key)
@@ -127,4 +127,4 @@ const itemsAs = (items: KubernetesType, value: ReadonlyArray<unknown>): Readonly
 
 /** Texts have the zero value "", bytes the zero value null. */
 const itemAs = (type: KubernetesType, value: unknown, before: unknown): unknown =>
-  value === null && type.kind === "string" && goTypeOf(type) === "string" ? "" : asGoWrites(type, value, before)
+  value === null && type.kind === "string" && schemaNameOf(type) === "string" ? "" : asGoWrites(type, value, before)

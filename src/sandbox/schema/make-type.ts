@@ -3,16 +3,16 @@
 import type { KubernetesType } from "./kubernetes-type.ts"
 
 /**
- * A type of a built-in kind. The server decodes those into Go values, so it refuses a wrong JSON type while decoding and
- * names the Go type in its answer; custom kinds have no Go types and are validated by their schema instead.
+ * A type of a built-in kind. The server decodes those into structs, so it refuses a wrong JSON type while decoding; custom
+ * kinds are validated by their schema instead.
  */
 export interface DecodedType extends KubernetesType {
-  /** As Go's reflection prints it: `int32`, `v1.PodSpec`, `[]v1.Container`, `map[string]string`. */
-  readonly goType: string
+  /** The end of the schema's name, `v1.PodSpec` or `v1.Time`; of scalars `string`, `byte`, `int32`, `int64`…; of lists and maps the kind. */
+  readonly schemaName: string
 }
 
-/** The Go type, or `undefined` for a type of a custom kind. */
-export const goTypeOf = (type: KubernetesType): string | undefined => (type as Partial<DecodedType>).goType
+/** The name of a built-in kind's schema, or `undefined` for a type of a custom kind. */
+export const schemaNameOf = (type: KubernetesType): string | undefined => (type as Partial<DecodedType>).schemaName
 
 const noFields: KubernetesType["fields"] = new Map()
 const noNames: ReadonlyArray<string> = []
@@ -36,12 +36,12 @@ export const makeType = (kind: KubernetesType["kind"], rest: Partial<KubernetesT
   ...rest,
 })
 
-/** {@link makeType} for a built-in kind. Null is Go's zero value everywhere, hence nullable. */
+/** {@link makeType} for a built-in kind. Null is the zero value of its type everywhere, hence nullable. */
 export const makeDecodedType = (
   kind: KubernetesType["kind"],
-  goType: string,
+  schemaName: string,
   rest: Partial<KubernetesType> = {},
-): DecodedType => ({ ...makeType(kind, { isNullable: true, ...rest }), goType })
+): DecodedType => ({ ...makeType(kind, { isNullable: true, ...rest }), schemaName })
 
 /** Whether `value` is a JSON object (not null, not an array). */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

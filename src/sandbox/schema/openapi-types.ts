@@ -32,9 +32,6 @@ export interface OpenApiSchema {
 
 export type OpenApiSchemas = Readonly<Record<string, OpenApiSchema>>
 
-/** `{field: Go type}` of each schema, for fields whose Go type OpenAPI does not tell. */
-export type GoTypes = Readonly<Record<string, Readonly<Record<string, string>>>>
-
 /**
  * Objects whose fields the server does not look at. Server-side apply owns a RawExtension (ControllerRevision's `data`) as a
  * whole besides, which the documents do not say.
@@ -50,13 +47,12 @@ export class OpenApiTypes {
   readonly #leaves = new Map<string, DecodedType>()
 
   /** The type of one schema of a document; converts it and all it refers to if it is new. */
-  named(name: string, schemas: OpenApiSchemas, goTypes: GoTypes): DecodedType {
+  named(name: string, schemas: OpenApiSchemas): DecodedType {
     const known = this.#named.get(name)
     if (known !== undefined) return known
     const schema = schemas[name] ?? {}
     const fields = new Map<string, KubernetesType>()
-    const goType = goNameOf(name)
-    const type = makeDecodedType(kindOf(schema), goType, {
+    const type = makeDecodedType(kindOf(schema), shortName(name), {
       fields,
       required: schema.required ?? [],
       isAtomic: schema["x-kubernetes-map-type"] === "atomic" || simpleName(name) === "RawExtension",
@@ -65,42 +61,38 @@ export class OpenApiTypes {
     // Before its fields, which may refer back to it.
     this.#named.set(name, type)
     for (const [field, described] of Object.entries(schema.properties ?? {}))
-      fields.set(field, this.#convert(described, schemas, goTypes, goTypes[name]?.[field]))
+      fields.set(field, this.#convert(described, schemas))
     return type
   }
 
-  #convert(schema: OpenApiSchema, schemas: OpenApiSchemas, goTypes: GoTypes, goType?: string): DecodedType {
+  #convert(schema: OpenApiSchema, schemas: OpenApiSchemas): DecodedType {
     const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
-    if (reference === undefined) return this.#inline(schema, schemas, goTypes, goType)
+    if (reference === undefined) return this.#inline(schema, schemas)
     const name = reference.slice("#/components/schemas/".length)
-    const named = this.named(name, schemas, goTypes)
+    const named = this.named(name, schemas)
     const said = fieldRules(schema, named)
     if (Object.keys(said).length === 0) return named
     const key = `${name} ${JSON.stringify(schema)}`
     return this.#leaf(key, () => ({ ...named, ...said }))
   }
 
-  #inline(schema: OpenApiSchema, schemas: OpenApiSchemas, goTypes: GoTypes, goType: string | undefined): DecodedType {
+  #inline(schema: OpenApiSchema, schemas: OpenApiSchemas): DecodedType {
     const kind = kindOf(schema)
-    if (kind === "list") {
-      const items = this.#convert(schema.items ?? {}, schemas, goTypes, goType?.replace(/^\[\]/, ""))
-      return makeDecodedType("list", goType ?? `[]${items.goType}`, {
-        items,
+    if (kind === "list")
+      return makeDecodedType(kind, kind, {
+        items: this.#convert(schema.items ?? {}, schemas),
         listType: schema["x-kubernetes-list-type"] ?? "atomic",
         listMapKeys: schema["x-kubernetes-list-map-keys"] ?? [],
         keyDefaults: keyDefaultsOf(schema, schemas),
         ...fieldRules(schema, { kind }),
       })
-    }
     if (kind === "map") {
-      const items = this.#convert(schema.additionalProperties ?? {}, schemas, goTypes)
-      const printed = items.goType === "resource.Quantity" ? "v1.ResourceList" : `map[string]${items.goType}`
-      return makeDecodedType("map", goType ?? printed, { items, ...fieldRules(schema, { kind }) })
+      const items = this.#convert(schema.additionalProperties ?? {}, schemas)
+      return makeDecodedType(kind, kind, { items, ...fieldRules(schema, { kind }) })
     }
-    const printed = goType ?? scalarGoType(schema)
     const { type, format, default: value } = schema
-    return this.#leaf(`${printed} ${JSON.stringify({ type, format, value })}`, () =>
-      makeDecodedType(kind, printed, { keepsUnknown: kind === "object", ...fieldRules(schema, { kind }) }),
+    return this.#leaf(`${kind} ${JSON.stringify({ type, format, value })}`, () =>
+      makeDecodedType(kind, scalarName(schema), { keepsUnknown: kind === "object", ...fieldRules(schema, { kind }) }),
     )
   }
 
@@ -163,13 +155,10 @@ const keyDefaultsOf = (list: OpenApiSchema, schemas: OpenApiSchemas): ReadonlyMa
 
 const simpleName = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 
-/** `io.k8s.api.apps.v1.Deployment` is `v1.Deployment` to Go. */
-const goNameOf = (name: string): string => name.split(".").slice(-2).join(".")
+/** `io.k8s.api.apps.v1.Deployment` is `v1.Deployment`. */
+const shortName = (name: string): string => name.split(".").slice(-2).join(".")
 
-const scalarGoType = (schema: OpenApiSchema): string => {
-  if (schema.type === "string") return schema.format === "byte" ? "[]uint8" : "string"
-  if (schema.type === "integer") return schema.format ?? "int64"
-  if (schema.type === "number") return "float64"
-  if (schema.type === "boolean") return "bool"
-  return "interface {}"
+const scalarName = ({ type = "any", format }: OpenApiSchema): string => {
+  if (type === "string") return format === "byte" ? format : type
+  return type === "integer" ? (format ?? "int64") : type
 }

@@ -3,10 +3,11 @@ import type { Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { request } from "../../../src/kube/http/request-effect.ts"
 import { describeFailure, requestOnce, sendOnce } from "../../../src/kube/http/request-once.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 
@@ -17,7 +18,7 @@ const clientFor = (server: string): HttpClient => {
 }
 
 const asked = async (server: TcpServer): Promise<Socket> => {
-  await vi.waitFor(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))
+  await eventually(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))
   return server.peers[0]?.socket as Socket
 }
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
-import { goTypeOf } from "../../../src/sandbox/schema/make-type.ts"
+import { schemaNameOf } from "../../../src/sandbox/schema/make-type.ts"
 
 /** Any JSON value, with keys that mean something to JavaScript among the others. */
 export const anyJson: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
@@ -41,7 +41,7 @@ export const objectOf = (type: KubernetesType, depth = 6): fc.Arbitrary<unknown>
     case "int-or-string":
       return fc.oneof(fc.nat(), fc.constantFrom("10", "25"))
     case "string":
-      return stringOf(goTypeOf(type))
+      return stringOf(schemaNameOf(type))
     case "any":
       return anyJson
     case "list":
@@ -69,8 +69,8 @@ export const objectOf = (type: KubernetesType, depth = 6): fc.Arbitrary<unknown>
   }
 }
 
-const stringOf = (goType: string | undefined): fc.Arbitrary<string> => {
-  if (goType === "v1.Time") return fc.constant("2026-01-02T03:04:05Z")
-  if (goType === "v1.MicroTime") return fc.constant("2026-01-02T03:04:05.000006Z")
-  return goType === "[]uint8" ? fc.base64String() : fc.string()
+const stringOf = (schemaName: string | undefined): fc.Arbitrary<string> => {
+  if (schemaName === "v1.Time") return fc.constant("2026-01-02T03:04:05Z")
+  if (schemaName === "v1.MicroTime") return fc.constant("2026-01-02T03:04:05.000006Z")
+  return schemaName === "byte" ? fc.base64String() : fc.string()
 }

@@ -2,15 +2,16 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
+import { duplicateFields, isTooDeep, maximumDepth } from "../../../src/sandbox/schema/duplicate-fields.ts"
 import {
-  decodeFailure,
   pruneUnknownFields,
   strictFieldProblems,
+  undecodable,
   unknownFields,
 } from "../../../src/sandbox/schema/field-check.ts"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 import { isRecord } from "../../../src/sandbox/schema/make-type.ts"
-import { depthProblem, duplicateFields, maximumDepth } from "../../../src/sandbox/schema/strict-fields.ts"
+import { patient } from "../../harness/patience.ts"
 import { anyJson, objectOf, objectText } from "./arbitrary-objects.ts"
 
 const catalogue = new SchemaCatalogue()
@@ -36,7 +37,6 @@ const types: ReadonlyArray<readonly [string, KubernetesType]> = [
   ["CustomResourceDefinition", definition],
   ["a custom kind", gadget],
 ]
-const gvk = { version: "v1", kind: "Thing" }
 
 describe.each(types)("%s", (_, type) => {
   test("takes every object that fits it", () => {
@@ -45,7 +45,7 @@ describe.each(types)("%s", (_, type) => {
         const text = JSON.stringify(value)
         expect(unknownFields(type, value)).toEqual([])
         expect(strictFieldProblems(type, text, value)).toEqual([])
-        expect(decodeFailure(gvk, type, value)).toBeUndefined()
+        expect(undecodable(type, value)).toBeUndefined()
         pruneUnknownFields(type, value)
         expect(JSON.stringify(value)).toBe(text)
       }),
@@ -82,7 +82,7 @@ describe.each(types)("%s", (_, type) => {
       fc.property(anyJson, (value) => {
         const text = JSON.stringify(value)
         strictFieldProblems(type, text, value)
-        decodeFailure(gvk, type, value)
+        undecodable(type, value)
         const unknown = unknownFields(type, value)
         expect(pruneUnknownFields(type, value)).toEqual(unknown)
         expect(unknownFields(type, value)).toEqual([])
@@ -149,12 +149,10 @@ describe("depth", () => {
   const lists = (depth: number): string => "[".repeat(depth) + "]".repeat(depth)
 
   test("of 10,000 levels is what the server takes", () => {
-    expect(depthProblem(lists(maximumDepth))).toBeUndefined()
-    expect(depthProblem(lists(maximumDepth + 1))).toBe("invalid character '[' exceeded max depth")
-    expect(depthProblem(`${'{"a":'.repeat(maximumDepth + 1)}1${"}".repeat(maximumDepth + 1)}`)).toBe(
-      "invalid character '{' exceeded max depth",
-    )
-    expect(depthProblem(`["${lists(20_000)}"]`)).toBeUndefined()
+    expect(isTooDeep(lists(maximumDepth))).toBe(false)
+    expect(isTooDeep(lists(maximumDepth + 1))).toBe(true)
+    expect(isTooDeep(`${'{"a":'.repeat(maximumDepth + 1)}1${"}".repeat(maximumDepth + 1)}`)).toBe(true)
+    expect(isTooDeep(`["${lists(20_000)}"]`)).toBe(false)
   })
 
   test("of recursive types is no danger to any check", () => {
@@ -164,17 +162,44 @@ describe("depth", () => {
     const path = `spec.versions[0].schema.openAPIV3Schema${".properties.a".repeat(4_900)}.zz`
     expect(unknownFields(definition, value)).toEqual([path])
     expect(strictFieldProblems(definition, text, value)).toEqual([`unknown field "${path}"`])
-    expect(decodeFailure(gvk, definition, value)).toBeUndefined()
+    expect(undecodable(definition, value)).toBeUndefined()
     expect(pruneUnknownFields(definition, value)).toEqual([path])
     expect(duplicateFields(`${'{"a":'.repeat(100_000)}1`)).toEqual([])
   })
 
-  test("and width cost the same per byte: work that grew with their square would outlast the test's limit", () => {
+  test("and width cost the same per byte: work that grew with their square would outlast the test's limit", {
+    timeout: patient(60_000),
+  }, () => {
     const count = 300_000
     const containers = Array.from({ length: count }, (_, index) => ({ name: `c${index}`, foo: 1 }))
     const text = JSON.stringify({ spec: { template: { spec: { containers } } } })
     const value: unknown = JSON.parse(text)
     expect(strictFieldProblems(deployment, text, value)).toHaveLength(100)
     expect(unknownFields(deployment, value)).toHaveLength(count)
-  }, 60_000)
+  })
+})
+
+describe("a value of the wrong type", () => {
+  test.each([
+    [deployment, { spec: { replicas: "3" } }, 'spec.replicas must be int32, not "3"'],
+    [deployment, { spec: { replicas: 2 ** 31 } }, "spec.replicas must be int32, not 2147483648"],
+    [deployment, { spec: { template: { spec: { containers: [{ name: [] }] } } } }, "name must be string, not list"],
+    [
+      deployment,
+      { metadata: { creationTimestamp: "2026-02-30T00:00:00Z" } },
+      "metadata.creationTimestamp must be Time",
+    ],
+    [builtin("", "Secret"), { data: { a: "not base64" } }, 'data.a must be base64, not "not base64"'],
+    [deployment, [], "the object must be object, not list"],
+    [gadget, { metadata: { labels: 1 } }, "metadata.labels must be map, not 1"],
+  ])("is named with its place: %#", (type, value, problem) => {
+    expect(undecodable(type, value)).toContain(problem)
+  })
+
+  test.each(["2026-01-02T3:04:05Z", "2026-01-31T00:00:00.1+02:00", "2024-02-29T23:59:59,5-01:30"])(
+    "is not a time such as %s",
+    (time) => {
+      expect(undecodable(deployment, { metadata: { creationTimestamp: time } })).toBeUndefined()
+    },
+  )
 })

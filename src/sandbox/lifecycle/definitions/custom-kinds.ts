@@ -6,18 +6,17 @@
  * in use is not looked at again when they are free.
  */
 
-import { fail } from "../../../apiserver/answers/failure.ts"
-import { KindConflictError } from "../../../apiserver/errors.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
+import { KindConflictError } from "../../../apiserver/kinds/kind-errors.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import type { OpenApiDocuments } from "../../../apiserver/openapi/openapi-document.ts"
 import type { ChangeRecord } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { child, isSame, items, text, texts } from "../../rules/fields.ts"
+import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import { checkCustomValue, customType } from "../../schema/custom/custom-schema.ts"
 import { applySchemaDefaults, dropNulls } from "../../schema/custom/schema-defaults.ts"
-import { formatFieldProblems } from "../../schema/field-problem.ts"
 import type { Collection, LiveObject } from "../../store/collection.ts"
 import type { ServedKinds } from "../../store/served-kinds.ts"
 import { timestamp } from "../../timestamp.ts"
@@ -212,15 +211,7 @@ const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): v
     },
     check: (object) => {
       const problems = checkCustomValue(schema, object)
-      if (problems.length === 0) return
-      const { group, kind } = resource.gvk
-      const name = String(object.metadata.name ?? "")
-      refuse(
-        fail(422, `${kind}.${group} ${JSON.stringify(name)} is invalid: ${formatFieldProblems(problems)}`, {
-          reason: "Invalid",
-          details: { ...(name === "" ? {} : { name }), group, kind, causes: problems },
-        }),
-      )
+      if (problems.length > 0) refuse(invalidObject(resource, String(object.metadata.name ?? ""), problems))
     },
   })
 }

@@ -4,7 +4,7 @@
  */
 
 import { isIP, isIPv4, isIPv6 } from "node:net"
-import { base64Problem } from "../go-parsers.ts"
+import { isBase64, isDayOf } from "../text-formats.ts"
 
 const hex = "[0-9a-f]"
 const uuid = (third: string, fourth: string): RegExp =>
@@ -15,7 +15,7 @@ const isDate = (text: string): boolean => {
   const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)
   if (match === null) return false
   const [year = 0, month = 0, day = 0] = match.slice(1).map(Number)
-  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+  return isDayOf(year, month, day)
 }
 
 const isDateTime = (text: string): boolean => {
@@ -67,7 +67,7 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["uuid3", (text) => uuid(`3${hex}{3}`, `${hex}{4}`).test(text)],
   ["uuid4", (text) => uuid(`4${hex}{3}`, `[89ab]${hex}{3}`).test(text)],
   ["uuid5", (text) => uuid(`5${hex}{3}`, `[89ab]${hex}{3}`).test(text)],
-  ["byte", (text) => base64Problem(text) === undefined],
+  ["byte", isBase64],
 ])
 
 /** Names of the formats that {@link isOfFormat} checks. */

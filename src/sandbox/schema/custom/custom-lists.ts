@@ -3,21 +3,22 @@
  * resources say what they are (apiextensions-apiserver, pkg/apiserver/schema/{listtype,objectmeta}).
  */
 
+import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
-import { duplicateField, type FieldProblem, goJson, invalidField, requiredField } from "../field-problem.ts"
+import { canonicalJson } from "../canonical-json.ts"
 import { isRecord, ownValue } from "../make-type.ts"
 
-type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldProblem[]
+type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
 
 /** Items that occur twice in lists of type `set` or `map`. */
-export const checkLists = (schema: StructuralSchema, value: unknown): FieldProblem[] =>
+export const checkLists = (schema: StructuralSchema, value: unknown): FieldError[] =>
   everywhere(schema, value, "", 0, (at, inside, path) => {
     const listType = at["x-kubernetes-list-type"]
     if (!Array.isArray(inside) || listType === undefined || listType === "atomic") return []
     if (listType === "set") return repeated(inside, path)
     const stranger = inside.findIndex((item) => item !== null && !isRecord(item))
     if (stranger >= 0)
-      return [invalidField(`${path}[${stranger}]`, inside[stranger], "must be an object for an array of list-type map")]
+      return [invalid(`${path}[${stranger}]`, inside[stranger], "must be an object for an array of list-type map")]
     const keys = at["x-kubernetes-list-map-keys"] ?? []
     return repeated(
       inside.map((item) => (isRecord(item) ? pick(item, keys) : {})),
@@ -26,27 +27,27 @@ export const checkLists = (schema: StructuralSchema, value: unknown): FieldProbl
   })
 
 /** Embedded resources without `apiVersion` or `kind`. */
-export const checkEmbeddedResources = (schema: StructuralSchema, value: unknown): FieldProblem[] =>
+export const checkEmbeddedResources = (schema: StructuralSchema, value: unknown): FieldError[] =>
   everywhere(schema, value, "", 0, (at, inside, path) => {
     if (at["x-kubernetes-embedded-resource"] !== true || !isRecord(inside)) return []
     return ["apiVersion", "kind"].flatMap((name) => typeMetaProblems(ownValue(inside, name), `${path}.${name}`))
   })
 
-const typeMetaProblems = (value: unknown, field: string): FieldProblem[] => {
-  if (value === undefined) return [requiredField(field)]
-  if (typeof value !== "string") return [invalidField(field, value, "must be a string")]
-  return value === "" ? [invalidField(field, value, "must not be empty")] : []
+const typeMetaProblems = (value: unknown, field: string): FieldError[] => {
+  if (value === undefined) return [required(field)]
+  if (typeof value !== "string") return [invalid(field, value, "must be a string")]
+  return value === "" ? [invalid(field, value, "must not be empty")] : []
 }
 
 /** The second occurrence of each item that occurs more than once. */
-const repeated = (items: ReadonlyArray<unknown>, path: string): FieldProblem[] => {
+const repeated = (items: ReadonlyArray<unknown>, path: string): FieldError[] => {
   const times = new Map<string, number>()
-  const problems: FieldProblem[] = []
+  const problems: FieldError[] = []
   for (const [index, item] of items.entries()) {
-    const text = goJson(item)
+    const text = canonicalJson(item)
     const before = times.get(text) ?? 0
     times.set(text, before + 1)
-    if (before === 1) problems.push(duplicateField(`${path}[${index}]`, item))
+    if (before === 1) problems.push(duplicate(`${path}[${index}]`, item))
   }
   return problems
 }
@@ -60,7 +61,7 @@ const everywhere = (
   path: string,
   depth: number,
   check: Check,
-): FieldProblem[] => {
+): FieldError[] => {
   if (depth > maximumSchemaDepth) return []
   const problems = check(schema, value, path)
   const { items, additionalProperties } = schema

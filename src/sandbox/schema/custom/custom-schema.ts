@@ -6,9 +6,9 @@
  * Not done: `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
  */
 
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { objectMetaType } from "../catalogue.ts"
-import type { FieldProblem } from "../field-problem.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
 import { isRecord, makeType } from "../make-type.ts"
 import { checkEmbeddedResources, checkLists } from "./custom-lists.ts"
@@ -22,11 +22,11 @@ export const customType = (schema: StructuralSchema | undefined): KubernetesType
   convertObject(schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }, true, 0)
 
 /**
- * What the server objects to in an object of a custom kind, in its words; empty for a valid one. Prune, drop nulls and fill
+ * What the server objects to in an object of a custom kind; empty for a valid one. Prune, drop nulls and fill
  * in defaults first, as the server does. Problems are sorted by field name at each level, where the server's own
  * order is random.
  */
-export const checkCustomValue = (schema: StructuralSchema | undefined, object: unknown): FieldProblem[] => {
+export const checkCustomValue = (schema: StructuralSchema | undefined, object: unknown): FieldError[] => {
   if (schema === undefined) return []
   return [...checkSchema(schema, object), ...checkEmbeddedResources(schema, object), ...checkLists(schema, object)]
 }

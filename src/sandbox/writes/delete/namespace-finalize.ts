@@ -18,7 +18,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 export const finalizeNamespace = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, name } = request
   const kind = around.kindOf(resource)
-  const { object } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object } = decodeBody(request.body, request.contentType, resource)
   settleName(object, name)
   const existing = kind.collection.live.get(name)
   if (existing === undefined) return refuse(objectNotFound(resource, name))

@@ -61,7 +61,7 @@ export const writeScale = (around: WriteSurroundings, request: WriteRequest, opt
 
 const requested = (around: WriteSurroundings, current: MutableObject, request: WriteRequest): MutableObject => {
   if (request.verb === "update") {
-    return decodeBody(request.body, request.contentType, scaleResource, around.registry).object
+    return decodeBody(request.body, request.contentType, scaleResource).object
   }
   const type = around.kindOf(request.resource).type
   const document = patched(request.contentType, current, request.body.toString("utf8"), type)

@@ -17,7 +17,7 @@ const issuer = "https://kubernetes.default.svc"
 /** POST. Default one hour for the server's own audience. Throws Refusal. */
 export const requestToken = (around: WriteSurroundings, request: WriteRequest): Written => {
   const { resource, namespace, name } = request
-  const { object } = decodeBody(request.body, request.contentType, resource, around.registry, gvk)
+  const { object } = decodeBody(request.body, request.contentType, resource, gvk)
   const account = around.kindOf(resource).collection.live.get(keyOf(namespace, name))?.change
   if (account === undefined) return refuse(objectNotFound(resource, name))
   const spec = child(object, "spec")

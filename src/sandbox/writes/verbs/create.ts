@@ -21,7 +21,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 export const create = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace } = request
   const kind = around.kindOf(resource)
-  const { object, text } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object, text } = decodeBody(request.body, request.contentType, resource)
   checkFields(kind, object, text, options)
   kind.rules.setDefaults(object)
   settleNamespace(resource, object, namespace)

@@ -1,8 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { explained } from "../../../../src/apiserver/answers/field-error.ts"
 import type { StructuralSchema } from "../../../../src/apiserver/openapi/structural-schema.ts"
 import { checkCustomValue } from "../../../../src/sandbox/schema/custom/custom-schema.ts"
-import { formatFieldProblems } from "../../../../src/sandbox/schema/field-problem.ts"
 import { anyJson } from "../arbitrary-objects.ts"
 
 const leaf: fc.Arbitrary<StructuralSchema> = fc.constantFrom<StructuralSchema>(
@@ -42,7 +42,7 @@ describe("values of custom kinds", () => {
     fc.assert(
       fc.property(anySchema, anyJson, (schema, value) => {
         const problems = checkCustomValue(schema, value)
-        expect(formatFieldProblems(problems)).toBeTypeOf("string")
+        expect(explained(problems).summary).toBeTypeOf("string")
         expect(checkCustomValue(schema, value)).toEqual(problems)
       }),
     )
