@@ -171,7 +171,7 @@ class NamespaceWatch implements KindWatch {
         fromTime,
         toTime: Math.max(frames.now(), fromTime),
         reason: "stopped",
-        detail: `not recorded any more, and taken for gone: what is in ${what}`,
+        detail: `no longer recorded; treated as deleted: objects in ${what}`,
       })
       this.recorder.confine(kept)
     }

@@ -73,7 +73,7 @@ export const handleExportRequest = async (
   if (wanted.dry_run === true) return answerForecast(response, sources, wanted)
   const giveBack = sources.places.take()
   if (giveBack === undefined) {
-    const message = `${maximumExportsAtOnce} exports are under way, which is the most; try again`
+    const message = `${maximumExportsAtOnce} exports are already running, which is the limit; try again`
     audit(message, 0)
     return refuse(response, { status: 429, message, retryAfterSeconds })
   }

@@ -64,7 +64,7 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
     }
     const onGone = (): void => settle({ tag: "gone", bytes })
     const timer = clock.after(limits.milliseconds, () => {
-      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the most that is allowed`
+      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the limit`
       settle({ tag: "limit", status: 504, bytes, message })
     })
     gone.addEventListener("abort", onGone, { once: true })
@@ -74,7 +74,7 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
       piece: async (piece) => {
         if ((await begun) === undefined || isOver) return
         if (bytes + piece.length > limits.bytes) {
-          const message = `the trace is larger than ${limits.bytes} bytes, which is the most that is allowed`
+          const message = `the trace is larger than ${limits.bytes} bytes, which is the limit`
           return settle({ tag: "limit", status: 413, bytes, message })
         }
         bytes += piece.length

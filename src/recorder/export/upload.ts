@@ -60,7 +60,7 @@ const opened = async (
   const exit = await Effect.runPromiseExit(Effect.result(sources.openTarget(address, contentType)), { signal: gone })
   if (exit._tag === "Failure") {
     if (gone.aborted) return undefined
-    throw new Error(`opening ${address.provider} ended without an answer`)
+    throw new Error(`opening ${address.provider} ended without a response`)
   }
   return exit.value._tag === "Failure" ? exit.value.failure : exit.value.success
 }

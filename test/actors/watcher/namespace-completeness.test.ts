@@ -200,8 +200,8 @@ describe("namespaces that are not asked for any more", () => {
       life.end()
     }
     expect(gaps().map(({ detail }) => detail)).toEqual([
-      "not recorded any more, and taken for gone: what is in all other namespaces",
-      "not recorded any more, and taken for gone: what is in namespace stock",
+      "no longer recorded; treated as deleted: objects in all other namespaces",
+      "no longer recorded; treated as deleted: objects in namespace stock",
     ])
   })
 

@@ -287,8 +287,8 @@ test("a namespace is added and another taken away while it is recorded: the one 
   expect(changes.filter(({ action, name }) => action === "vanished" && name === "left")).toHaveLength(1)
   expect(changes.filter(({ name }) => name === "before" || name === "after")).toHaveLength(2)
   expect(gapsOf(recorded).map(({ reason, detail }) => `${reason}: ${detail}`)).toEqual([
-    "stopped: not recorded any more, and taken for gone: what is in namespace stock",
-    "stopped: in namespace bank: what is recorded of the kind was changed from namespaces shop,stock to namespaces bank,shop; its present state was listed",
+    "stopped: no longer recorded; treated as deleted: objects in namespace stock",
+    "stopped: in namespace bank: what is recorded of the kind was changed from namespaces shop,stock to namespaces bank,shop; its current state was listed",
   ])
 
   // Down to one: it still needs no list.
@@ -302,7 +302,7 @@ test("a namespace is added and another taken away while it is recorded: the one 
   await watching(recorded)
   await recorded.reached(configMaps, BigInt(sandbox.resourceVersion))
   expect(gapsOf(recorded).at(-1)?.detail).toBe(
-    "what is recorded of the kind was changed from namespaces shop to all namespaces; its present state was listed",
+    "what is recorded of the kind was changed from namespaces shop to all namespaces; its current state was listed",
   )
   // Back to several: the version of the whole holds for each of them.
   await actors.reconfigure([within(both)])
