@@ -3,18 +3,17 @@ import { defineConfig } from "vitest/config"
 import { patient } from "./test/harness/patience.ts"
 
 /**
- * Folders whose tests start no workers and no processes, and leave nothing behind in theirs: their files share a process, so that
- * the modules they share are evaluated once per worker and not once per file. That took 73 s of CPU instead of 157.
+ * Folders each of whose files needs a process of its own: they limit or measure the process, or kill actors for minutes. All others
+ * share processes, so that a module is evaluated once per process and not once per file, which is half a second of CPU for each.
  */
-const shared = [
-  "test/trace/**",
-  "test/wire/**",
-  "test/archive/**",
-  "test/kube/**",
-  "test/apiserver/**",
-  "test/sandbox/**",
-  "test/k8s/**",
+const isolated = [
+  "test/recorder/recorder/**",
+  "test/recorder/recorded/**",
+  "test/runtime/**",
+  "test/actors/exporter/**",
 ]
+const tests = "test/**/*.test.ts"
+const cluster = "test/cluster/**"
 
 /** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
 export default defineConfig({
@@ -22,11 +21,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "shared", include: shared.map((folder) => `${folder}/*.test.ts`), isolate: false },
+        test: { name: "shared", include: [tests], exclude: [cluster, ...isolated], isolate: false },
       },
       {
         extends: true,
-        test: { name: "isolated", include: ["test/**/*.test.ts"], exclude: ["test/cluster/**", ...shared] },
+        test: { name: "isolated", include: isolated.map((folder) => `${folder}/*.test.ts`) },
       },
     ],
     // The second brings dist/ up to date, because tests of actors start the bundles that users run.

@@ -52,18 +52,6 @@ export interface Exception {
 export const exceptions: ReadonlyArray<Exception> = [
   {
     files: [
-      "src/apiserver/api-server-options.ts",
-      "src/apiserver/api-server.ts",
-      "src/apiserver/backend.ts",
-      "src/apiserver/http/exchange.ts",
-      "src/apiserver/http/path-check.ts",
-      "src/apiserver/selection/label-selector.ts",
-    ],
-    imports: ["sandbox"],
-  },
-  { files: ["src/host/controller.ts", "src/host/event-recorder.ts"], imports: ["sandbox"] },
-  {
-    files: [
       "src/blob/deadline.ts",
       "src/blob/open-target.ts",
       "src/blob/optional-package.ts",

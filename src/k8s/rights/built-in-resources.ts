@@ -2,7 +2,7 @@
  * The resources of built-in kinds, from the discovery documents of Kubernetes 1.34: enough to compute permissions without a
  * cluster. Kinds that are not listed need one.
  */
-import { type ApiResource, type Discovery, groupVersionPath } from "../../kube/discovery.ts"
+import type { ApiResource, Discovery } from "../../kube/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 
 /** By group version, then `Kind: plural`; cluster-scoped kinds are in a table of their own. */
@@ -92,5 +92,5 @@ export const discoverBuiltIn = (gvk: GroupVersionKind): Discovery => {
   const found = resources.get(name)
   if (found === undefined)
     return { tag: "absent", missing: "kind", detail: `${name} is not built into Kubernetes 1.34` }
-  return { tag: "found", resource: { gvk, ...found, verbs, pathPrefix: groupVersionPath(gvk) } }
+  return { tag: "found", resource: { gvk, ...found, verbs } }
 }

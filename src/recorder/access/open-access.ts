@@ -2,12 +2,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { type Access, anybody } from "./access.ts"
 import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
 import { isLoopback } from "./loopback.ts"
-import { type ReviewCredentials, Reviews } from "./reviews.ts"
+import { Reviews } from "./reviews.ts"
 import { readTokenFile, TokenFileError, tokenFileAccess } from "./token-file.ts"
 
 /** Who may ask for exports, coverage and metrics. */
@@ -60,7 +61,7 @@ export const checkAccess = (
 export interface AccessSurroundings {
   /** The address the recorder listens on. */
   readonly host: string
-  readonly credentials: ReviewCredentials & { readonly defaultNamespace: string }
+  readonly credentials: EndpointSource & { readonly defaultNamespace: string }
   readonly userAgent: string
   readonly clock: Clock
   /** Called once per reason why no one can be authorised at present. */

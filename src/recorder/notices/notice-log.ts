@@ -83,8 +83,6 @@ export class NoticeLog {
           `the store rejected data from ${notice.name}, which is restarted from the last recorded state`,
           { reason: notice.reason },
         )
-      case "extending":
-        return this.#extending(notice)
       case "unwritten":
         return log.error(`the recording was closed before this could be written: ${notice.what}`)
     }
@@ -152,16 +150,6 @@ export class NoticeLog {
     const line = this.#unsaidGaps.get(gvk)
     this.#unsaidGaps.delete(gvk)
     if (line !== undefined) this.#log.warn(line)
-  }
-
-  /** A migration may take half a minute or more, during which nothing is recorded. */
-  #extending({ from, to, share }: Extract<RecorderNotice, { type: "extending" }>): void {
-    const migration = `the recording is being migrated from format ${from} to format ${to}`
-    if (share >= 1) return this.#log.info(`the recording has been migrated from format ${from} to format ${to}`)
-    if (share > 0) return this.#log.info(`${migration}: ${Math.floor(share * 100)} %`)
-    this.#log.info(
-      `${migration} before anything else is recorded: this takes about 20 s per million objects. If it is interrupted, the recording stays in format ${from}`,
-    )
   }
 
   #trouble(of: string, message: string): void {

@@ -8,12 +8,11 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, postOnce } from "../../kube/http/request-once.ts"
-import { statusOfResponse } from "../../kube/status.ts"
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import { messageOf } from "../../runtime/errors.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
 /** The pod that this process runs in, as the Deployment passes it through the downward API. */
@@ -48,7 +47,7 @@ export interface PodWarning {
 
 export interface PodEventsOptions {
   readonly pod: OwnPod
-  readonly credentials: { endpoint(): Promise<ApiEndpoint>; onUnauthorized(): Promise<void> }
+  readonly credentials: EndpointSource
   readonly userAgent: string
   readonly clock: Clock
   /** Called with the reason if an Event could not be posted. */
@@ -64,15 +63,23 @@ const largestNote = 1024
 /** ms for one request. */
 const deadlineMs = 10_000
 
+const events = {
+  gvk: { group: "events.k8s.io", version: "v1", kind: "Event" },
+  plural: "events",
+  namespaced: true,
+}
+
 export class PodEvents {
   readonly #options: PodEventsOptions
-  #client: HttpClient | undefined
+  readonly #client: ApiClient
   #last: { readonly warning: PodWarning; readonly atMs: number } | undefined
   #waiting: Timer | undefined
   #isClosed = false
 
   constructor(options: PodEventsOptions) {
     this.#options = options
+    const { credentials, userAgent } = options
+    this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
 
   /** Posts the warning now or when the rate limit allows it. Does not wait for the request. */
@@ -95,23 +102,25 @@ export class PodEvents {
   close(): void {
     this.#isClosed = true
     this.mended()
-    this.#client?.close()
+    this.#client.close()
   }
 
   #say(warning: PodWarning): void {
     this.#waiting = undefined
     this.#last = { warning, atMs: this.#options.clock.monotonicMs() }
-    void this.#post(JSON.stringify(this.#event(warning))).catch((cause: unknown) => {
-      if (!this.#isClosed) this.#options.failed(messageOf(cause))
+    this.#client.create(events, this.#event(warning), { isRepeatable: true }).catch((cause: ApiError) => {
+      if (this.#isClosed) return
+      const isUnreachable = cause._tag === "ApiUnreachableError"
+      this.#options.failed(isUnreachable ? cause.detail : `HTTP ${cause.code}: ${cause.detail}`)
     })
   }
 
-  #event({ reason, action, note }: PodWarning): object {
+  #event({ reason, action, note }: PodWarning): ApiObject {
     const { pod, clock } = this.#options
     return {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
-      metadata: { generateName: `${pod.name}-`, namespace: pod.namespace },
+      metadata: { name: "", generateName: `${pod.name}-`, namespace: pod.namespace },
       eventTime: microTime(clock.wallMicros()),
       reportingController: "kubereel.dev/recorder",
       reportingInstance: pod.name,
@@ -121,33 +130,6 @@ export class PodEvents {
       note: beginningOf(note, largestNote),
       regarding: { apiVersion: "v1", kind: "Pod", ...pod },
     }
-  }
-
-  /** Rejects with an error whose message can be logged. */
-  async #post(body: string): Promise<void> {
-    const { pod, credentials } = this.#options
-    const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
-    const ask = async () => {
-      const outcome = await postOnce(await this.#connected(), path, body, { deadlineMs })
-      if (outcome.tag === "response") return outcome
-      throw new Error(describeFailure(outcome))
-    }
-    let answer = await ask()
-    if (answer.status === 401) {
-      await credentials.onUnauthorized()
-      answer = await ask()
-    }
-    if (answer.status < 300) return
-    const { message } = statusOfResponse(answer.status, answer.headers, answer.body)
-    throw new Error(`HTTP ${answer.status}: ${message}`)
-  }
-
-  async #connected(): Promise<HttpClient> {
-    const { credentials, userAgent } = this.#options
-    const endpoint = await credentials.endpoint()
-    if (this.#client === undefined) this.#client = new HttpClient(endpoint, { userAgent })
-    else this.#client.updateEndpoint(endpoint)
-    return this.#client
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ConfigurationWatch } from "../../../src/recorder/configuration/configuration-watch.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
@@ -162,7 +163,12 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
     expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
     const now = Date.now() * 1000
-    const coverage = coverageOf(recorded.directory, actors.statuses.all(), { start: 0, end: now }, now)
+    const coverage = coverageOf(
+      readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
+      actors.statuses.all(),
+      { start: 0, end: now },
+      now,
+    )
     const removed = coverage.kinds.find(({ gvk }) => gvk === statefulSets)
     expect(removed).toMatchObject({ state: "untracked", gaps: [] })
     expect(removed?.ranges.map(({ end }) => end)).toEqual([untilMicros + 1])

@@ -76,18 +76,6 @@ test("a gap is said even if its kind was failing and is well again in no time", 
   expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
 })
 
-test("a recording of an earlier format says that it takes its time, how far it is, and when it is done", () => {
-  const { said, hear } = listening()
-  for (const share of [0, 0.4567, 1]) hear({ type: "extending", from: 3, to: 4, share })
-  expect(said).toEqual([
-    expect.stringMatching(
-      /^info the recording is being migrated from format 3 to format 4 before anything else is recorded/,
-    ),
-    "info the recording is being migrated from format 3 to format 4: 45 %",
-    "info the recording has been migrated from format 3 to format 4",
-  ])
-})
-
 test("a 401 is said once for all kinds, and again after one has recovered", () => {
   const { clock, said, kind, hear } = listening()
   const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })
