@@ -18,7 +18,7 @@ export interface ListAnswer {
   readonly revision: bigint
   /**
    * One that is read as it is sent keeps memory bounded: the next states are asked for when the client has taken the last
-   * ones, and no more of them when the client disconnected. An error ends the answer in the middle.
+   * ones, and no more of them when the client has gone. An error ends the answer in the middle.
    */
   readonly changes: Iterable<Change> | AsyncIterable<Change>
   /** Start of the next page; absent on the last. */
@@ -28,7 +28,7 @@ export interface ListAnswer {
 
 const pieceBytes = 64 * 1024
 
-/** Sends the list. A promise, if it takes more than this turn, resolves when it is sent or the client disconnected. */
+/** Sends the list. A promise, if it takes more than this turn, resolves when it is sent or the client has gone. */
 export const sendList = (
   exchange: Exchange,
   resource: Resource,
@@ -114,7 +114,7 @@ class ListBody {
   }
 }
 
-/** Resolves when more can be written, or when the client disconnected. */
+/** Resolves when more can be written, or when the client has gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {

@@ -49,7 +49,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     const advice: ReadonlyArray<readonly [string, RegExp]> = [
       [
         "/proc/kubereel",
-        /ERROR data directory \/proc\/kubereel cannot be made \(ENOENT: .*\)\. Choose another --data-dir/,
+        /ERROR data directory \/proc\/kubereel cannot be created \(ENOENT: .*\)\. Choose another --data-dir/,
       ],
       [file, /ERROR data directory .*file is not a directory.*\. Choose another --data-dir/],
       [`${file}/below`, /ERROR data directory .*below is not a directory.*\. Choose another --data-dir/],
