@@ -7,9 +7,9 @@
  */
 
 import type { RequestLog } from "../apiserver/request-log.ts"
+import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { formatGvk } from "../kube/gvk.ts"
-import { systemClock } from "../runtime/clock.ts"
 import { RecordingError } from "./errors.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"

@@ -9,6 +9,7 @@ import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import { messageOf } from "../message-of.ts"
 import { RecordingError } from "./errors.ts"
 
 export interface RecordedLine {
@@ -143,7 +144,7 @@ const parseHead = (json: string): Head | string => {
   try {
     return JSON.parse(json) as Head
   } catch (error) {
-    return `its object is not JSON: ${error instanceof Error ? error.message : String(error)}`
+    return `its object is not JSON: ${messageOf(error)}`
   }
 }
 

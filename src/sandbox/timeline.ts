@@ -1,6 +1,6 @@
 /** Things to be done at given times after a beginning, in order; several that are due at once run in one go. */
 
-import type { Clock, Timer } from "../runtime/clock.ts"
+import type { Clock, Timer } from "../clock.ts"
 
 export interface DueAction {
   /** ms after the beginning. */

@@ -5,7 +5,7 @@
  * An invalid configuration is only reported; the recording continues with the previous one.
  */
 import * as Effect from "effect/Effect"
-import { type Clock, systemClock } from "../../runtime/clock.ts"
+import { type Clock, systemClock } from "../../clock.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import type { PodEvents } from "../notices/pod-events.ts"
