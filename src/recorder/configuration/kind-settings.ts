@@ -4,8 +4,8 @@
  */
 import { isScalar, type Node } from "yaml"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { pointerFault } from "../../kube/json-pointer.ts"
 import { fieldSelectorFault } from "./field-selector.ts"
-import { pointerFault } from "./json-pointer.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
 import { parseLabelSelector } from "./label-selector.ts"
 import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
