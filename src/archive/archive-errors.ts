@@ -166,7 +166,7 @@ const SQLITE_FULL = 13
 const SQLITE_NOTADB = 26
 
 /** SQLite's extended result code of a thrown value, or `undefined` if SQLite did not throw it. */
-export const sqliteCodeOf = (error: unknown): number | undefined =>
+const sqliteCodeOf = (error: unknown): number | undefined =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : undefined
 
 /** Whether another connection holds the lock that was asked for. */

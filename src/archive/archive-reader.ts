@@ -29,7 +29,7 @@ import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./row
 import { lastSequenceOf, openForReading } from "./schema.ts"
 
 /** Which events to read. Times are µs since the Unix epoch. */
-export interface EventSelection {
+interface EventSelection {
   /** Last sequence number that counts. Default: everything durable now. */
   readonly cut?: number
   /** Inclusive. Default: from the beginning. */
@@ -41,7 +41,7 @@ export interface EventSelection {
 }
 
 /** Which moment to read. */
-export interface SnapshotSelection {
+interface SnapshotSelection {
   readonly cut?: number
   /** µs since the Unix epoch: the state just before this moment, so that `events({fromTime: time})` follows it seamlessly. */
   readonly time: number
@@ -49,7 +49,7 @@ export interface SnapshotSelection {
 }
 
 /** One block as its row describes it. Times are µs since the Unix epoch, sizes bytes. */
-export interface BlockInfo {
+interface BlockInfo {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly minTime: number
@@ -63,7 +63,7 @@ export interface BlockInfo {
 }
 
 /** What a recording covers. */
-export interface RecordingSummary {
+interface RecordingSummary {
   readonly events: number
   readonly gaps: number
   /** µs since the Unix epoch; 0 without events. */

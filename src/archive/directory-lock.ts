@@ -36,7 +36,7 @@ export interface LockHolder {
 }
 
 /** This process, since it started. */
-export const thisProcess = (): LockHolder => ({
+const thisProcess = (): LockHolder => ({
   host: hostname(),
   pid: process.pid,
   startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),

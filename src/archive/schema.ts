@@ -20,7 +20,7 @@ import { TABLES } from "./tables.ts"
 export const DATABASE_FILE = "recording.db"
 
 /** "reel" in ASCII: tells our databases from others (`PRAGMA application_id`). */
-export const APPLICATION_ID = 0x7265656c
+const APPLICATION_ID = 0x7265656c
 
 /** The only format this program reads and writes (`PRAGMA user_version`). No release has written an earlier one. */
 export const FORMAT_VERSION = 5
@@ -29,7 +29,7 @@ export const FORMAT_VERSION = 5
 export type FsyncMode = "interval" | "always"
 
 /** How the writer's database is opened. */
-export interface WriterDatabaseOptions {
+interface WriterDatabaseOptions {
   readonly fsync: FsyncMode
   /** Upper limit of the database file; without it the disk is the limit. */
   readonly maximumBytes?: number | undefined

@@ -24,7 +24,7 @@ export interface ArchiveWriterOptions {
 }
 
 /** Sizes that shape a recording; readers need not know them. */
-export interface ArchiveLimits {
+interface ArchiveLimits {
   /** Bytes of objects after which a block is sealed. Default `BLOCK_BYTES`, 1 MiB. */
   readonly blockBytes: number
   /** Blocks holding a kind between two of its checkpoints. Default `BLOCKS_PER_CHECKPOINT`. */

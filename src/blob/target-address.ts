@@ -28,7 +28,7 @@ export interface StoreAddress {
 }
 
 /** What a path names, or why it names nothing. */
-export type PathReading =
+type PathReading =
   /** A file path, `file:`, `memory:`, or a web address that is no store: the bytes are the answer, as SimKube's tracer does it. */
   | { readonly tag: "answer" }
   | { readonly tag: "store"; readonly address: StoreAddress }

@@ -14,7 +14,7 @@ import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
  * - `aborted`: given up by whoever asked
  * - `failed`: anything else the store said
  */
-export const targetFaults = [
+const targetFaults = [
   "package-missing",
   "credentials",
   "denied",
@@ -26,7 +26,7 @@ export const targetFaults = [
   "failed",
 ] as const
 
-export type TargetFault = (typeof targetFaults)[number]
+type TargetFault = (typeof targetFaults)[number]
 
 /** An export did not get to its object store. */
 export class TargetError extends Schema.TaggedError<TargetError>()("TargetError", {

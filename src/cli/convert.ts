@@ -177,7 +177,7 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
 }
 
 /** One line for each category of content that the output format cannot represent. */
-export const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormatName): string[] => {
+const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormatName): string[] => {
   const lines: string[] = []
   if (gaps > 0)
     lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, which the ${to} format cannot represent`)

@@ -42,7 +42,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
 type Options = OptionValues<typeof exportOptions>
 
 /** Dependencies that tests replace. */
-export interface ExportSurroundings {
+interface ExportSurroundings {
   /** µs since the Unix epoch. */
   readonly now: () => number
   readonly fileSystem?: OutputFileSystem

@@ -9,7 +9,7 @@ import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 /** A command before it is loaded. `summary` repeats the summary of its syntax. */
-export interface CommandEntry {
+interface CommandEntry {
   readonly name: string
   readonly summary: string
   readonly load: () => Promise<Command>

@@ -12,7 +12,7 @@ import type { Kind } from "../kube/kind.ts"
 import type { ObjectCache } from "./object-cache.ts"
 import { SharedInformer } from "./shared-informer.ts"
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /** For writes and watches; the cluster closes it. */
   readonly api: ApiClient
   readonly clock: Clock

@@ -22,7 +22,7 @@ export const keyOf = ({ metadata }: ApiObject): string => objectKey(metadata.nam
 export const objectKey = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`
 
-export interface CacheOptions {
+interface CacheOptions {
   /** Told what a handler threw. Default: it is thrown where nobody catches it, which ends the process. */
   readonly onHandlerError?: (error: unknown) => void
 }

@@ -1,7 +1,7 @@
 /** What a work queue counts, for metrics: client-go's depth, adds, latency, work duration and retries. */
 
 /** Counters since the queue was made. */
-export interface QueueCounters {
+interface QueueCounters {
   /** Keys added, those included that were queued already. */
   adds: number
   /** Runs that ended, well or not. */

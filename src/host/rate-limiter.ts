@@ -89,7 +89,7 @@ export class TokenBucket implements RateLimiter {
 }
 
 /** The longest delay of several. */
-export const longestOf = (...limiters: ReadonlyArray<RateLimiter>): RateLimiter => ({
+const longestOf = (...limiters: ReadonlyArray<RateLimiter>): RateLimiter => ({
   delayMs: (key) => Math.max(...limiters.map((limiter) => limiter.delayMs(key))),
   forget: (key) => {
     for (const limiter of limiters) limiter.forget(key)

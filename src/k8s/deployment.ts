@@ -42,7 +42,7 @@ export const volumeClaim = ({ volume, ...settings }: ManifestSettings): Manifest
   })
 
 /** The command line of the container, after the image's entry point `reel`. */
-export const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> => [
+const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> => [
   "record",
   `--config=${configurationDirectory}/${configurationFile}`,
   // A subdirectory, because the volume's root may belong to root and contain lost+found.

@@ -3,7 +3,7 @@
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 /** A comment and its position; its lines are separated by line breaks. An empty path: above the whole object. */
-export interface Comment {
+interface Comment {
   readonly path: ReadonlyArray<string | number>
   readonly text: string
 }

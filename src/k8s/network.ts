@@ -3,7 +3,7 @@ import { type Json, type Manifest, manifest } from "./manifest.ts"
 import { httpPort, labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
 
 /** Pods with this label in the recorder's namespace may reach it. */
-export const clientLabel = { "kubereel.dev/export": "allowed" } as const
+const clientLabel = { "kubereel.dev/export": "allowed" } as const
 
 export const service = (settings: ManifestSettings): Manifest =>
   manifest({

@@ -18,7 +18,7 @@ const microsecondsPerChange = 10.3
 /** CPU for the first lists: 100,000 Pods take 8.6 s of CPU time, which is 43 s at this share of a core. */
 const listingMillicores = 200
 
-export interface PodResources {
+interface PodResources {
   readonly requests: { readonly cpu: string; readonly memory: string; readonly "ephemeral-storage"?: string }
   /** No CPU limit: the API server closes a watch whose reader is throttled for about 100 ms. */
   readonly limits: { readonly memory: string }

@@ -12,7 +12,7 @@ export interface CronSchedule {
   next(afterMs: number): number | undefined
 }
 
-export interface ScheduleProblem {
+interface ScheduleProblem {
   readonly problem: string
 }
 

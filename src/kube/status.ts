@@ -6,8 +6,9 @@
  */
 
 import { isRecord } from "../is-record.ts"
+
 /** One entry of `details.causes`. */
-export interface ApiStatusCause {
+interface ApiStatusCause {
   /** `ResourceVersionTooLarge`, `FieldValueInvalid`, …; the empty string if the server left it out. */
   readonly reason: string
   readonly message?: string

@@ -7,7 +7,7 @@
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { messageOf } from "../message-of.ts"
 
-export interface CredentialListener {
+interface CredentialListener {
   /** What is to be used now; the same object as before while nothing has changed. */
   had(endpoint: ApiEndpoint): void
   /** Fresh ones could not be had, and why; `undefined` when they can. */

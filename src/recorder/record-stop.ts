@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { patiently } from "./patient-writes.ts"
 import type { WatchedStore } from "./spawn-watchers.ts"
 
-export interface KindStop {
+interface KindStop {
   readonly gvk: string
   /** Why, for people. */
   readonly detail: string

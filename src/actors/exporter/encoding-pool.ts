@@ -42,7 +42,7 @@ export const idleMs = 10_000
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 }
 
-export interface EncodingPoolOptions {
+interface EncodingPoolOptions {
   /** The module whose default export encodes a batch: `encode.js` among the workers. */
   readonly entry: URL
   readonly threads: number

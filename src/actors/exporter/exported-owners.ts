@@ -12,7 +12,7 @@ import { ownerKey } from "../../trace/ownership/ownership.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 
 /** What the recording says; an ArchiveReader. */
-export interface OwnerSource {
+interface OwnerSource {
   ownersOf(owner: OwnerReference):
     | {
         /** Of the recorded object; `undefined` if it is none. */
@@ -27,7 +27,7 @@ export interface OwnerSource {
   metadataAt(gvk: string, sequence: number): JsonObject | undefined
 }
 
-export interface ExportedOwnersOptions {
+interface ExportedOwnersOptions {
   readonly limits: WindowLimits
   readonly kinds: ReadonlySet<string>
   readonly filters: CompiledFilters

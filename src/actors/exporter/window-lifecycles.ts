@@ -21,7 +21,7 @@ export interface PodLife {
   readonly end: number | undefined
 }
 
-export interface LifecycleWindow {
+interface LifecycleWindow {
   /** µs since the Unix epoch: inclusive, exclusive. */
   readonly fromTime: number
   readonly untilTime: number

@@ -23,7 +23,7 @@ export type OwnerResolverReport =
   | { readonly type: "alarm"; readonly detail: string }
 
 /** Gauges, and counters since this life began. */
-export const OwnerResolverStatistics = Schema.Struct({
+const OwnerResolverStatistics = Schema.Struct({
   /** Owners without an answer. */
   pending: Schema.Number,
   /** Requests under way. */
@@ -35,12 +35,11 @@ export const OwnerResolverStatistics = Schema.Struct({
 })
 
 /** An owner nobody could say anything about. */
-export const UnknownOwner = Schema.Struct({
+const UnknownOwner = Schema.Struct({
   gvk: Schema.String,
   namespace: Schema.String,
   name: Schema.String,
 })
-export type UnknownOwner = typeof UnknownOwner.Type
 
 /** What is left open when an export must begin. */
 export const Settled = Schema.Struct({
@@ -55,7 +54,7 @@ export type Settled = typeof Settled.Type
 /** Unknown owners that are named: a log line or a header holds no more. */
 export const maximumNamed = 20
 
-export const ownerResolverControl = {
+const ownerResolverControl = {
   /** New headers or certificates; what waits for them is tried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
   /** Takes the place of `recordedKinds` of the configuration; owners of kinds that are recorded no more are asked for from here on. */

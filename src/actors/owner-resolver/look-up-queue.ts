@@ -37,7 +37,7 @@ export const defaultLookUpLimits: LookUpLimits = {
 export type Answer = Exclude<LookUpOutcome, { tag: "failed" }>
 export type LookUpFailure = Extract<LookUpOutcome, { tag: "failed" }>
 
-export interface QueueListener {
+interface QueueListener {
   answered(question: OwnerQuestion, answer: Answer): void
   /** Each failure; the question stays in the queue. */
   failed(question: OwnerQuestion, failure: LookUpFailure): void

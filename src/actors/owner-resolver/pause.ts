@@ -1,6 +1,6 @@
 /** How long something is left alone after it failed: a back-off that doubles with each failure, and what the server asked for. */
 
-export interface BackOffLimits {
+interface BackOffLimits {
   /** ms after the first failure; doubles with each that follows. */
   readonly firstBackOffMs: number
   readonly longestBackOffMs: number

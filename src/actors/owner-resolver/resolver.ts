@@ -34,7 +34,7 @@ export interface OwnershipGraph {
   open(): Iterable<OwnerQuestion>
 }
 
-export interface ResolverListener {
+interface ResolverListener {
   answered(answer: OwnerAnswer): void
   failed(question: OwnerQuestion, failure: LookUpFailure): void
 }

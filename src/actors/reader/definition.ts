@@ -72,7 +72,7 @@ export const maximumWaiting = 64
  */
 export const readerNice = 5
 
-export const readerControl = {
+const readerControl = {
   /** What is recorded of each kind within a window, from rows and tables of contents: some ms, whatever the recording's size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
   /** By kind the µs since the Unix epoch from which it is recorded; without those whose first list is under way. */

@@ -4,7 +4,7 @@ import * as Semaphore from "effect/Semaphore"
 import { maximumWaiting, ReadingFailed } from "./definition.ts"
 
 /** Answers a question when its turn comes; fails at once if {@link maximumWaiting} wait. An interrupted one gives its place up. */
-export type QuestionQueue = <A>(question: Effect.Effect<A, ReadingFailed>) => Effect.Effect<A, ReadingFailed>
+type QuestionQueue = <A>(question: Effect.Effect<A, ReadingFailed>) => Effect.Effect<A, ReadingFailed>
 
 export const makeQuestionQueue: Effect.Effect<QuestionQueue> = Effect.sync(() => {
   const turn = Semaphore.makeUnsafe(1)

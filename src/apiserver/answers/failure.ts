@@ -7,7 +7,7 @@ import { qualifiedName, type Resource } from "../kinds/resources.ts"
 import { explained, type FieldError } from "./field-error.ts"
 
 /** One entry of `details.causes`. */
-export interface FailureCause {
+interface FailureCause {
   readonly reason?: string
   readonly message: string
   readonly field?: string

@@ -1,6 +1,6 @@
 /** What is wrong with a field of an object, as it becomes a cause of the 422. */
 
-export type FieldErrorType =
+type FieldErrorType =
   | "Required"
   | "Invalid"
   | "TypeInvalid"
@@ -26,7 +26,7 @@ export interface FieldError {
 export type Errors = FieldError[]
 
 /** An entry of `details.causes`. */
-export interface FieldCause {
+interface FieldCause {
   readonly reason: `FieldValue${FieldErrorType}`
   readonly message: string
   readonly field: string

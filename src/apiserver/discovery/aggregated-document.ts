@@ -7,7 +7,7 @@ import { hash } from "node:crypto"
 import type { Resource, ResourceRegistry } from "../kinds/resources.ts"
 import { listedVerbs, servedGroups, singularOf, subresourcesOf } from "./served-groups.ts"
 
-export interface AggregatedDocument {
+interface AggregatedDocument {
   readonly json: string
   /** With its quotes. */
   readonly etag: string

@@ -13,14 +13,14 @@ import { aggregatedContentType, aggregatedDocument } from "./aggregated-document
 import { coreVersions, groupDocument, groupList, resourceList } from "./plain-documents.ts"
 import { servedGroups } from "./served-groups.ts"
 
-export type DiscoveryAnswer =
+type DiscoveryAnswer =
   | { readonly type: "json"; readonly document: object }
   | { readonly type: "plain"; readonly text: string }
   | { readonly type: "cacheable"; readonly text: string; readonly contentType: string; readonly etag: string }
   | Failure
 
 /** The headers that matter here. */
-export interface DiscoveryHeaders {
+interface DiscoveryHeaders {
   /** host:port as the client sees it. */
   readonly host?: string | undefined
   readonly accept?: string | undefined

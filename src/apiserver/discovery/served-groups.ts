@@ -59,7 +59,7 @@ const parsedVersion = (version: string) => {
 }
 
 /** What discovery says of a subresource besides its name. `kind` is absent where it is that of the resource. */
-export interface SubresourceDescription {
+interface SubresourceDescription {
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string }
   readonly verbs: ReadonlyArray<string>
 }

@@ -12,7 +12,7 @@ import { type MetaVersion, metadataForm } from "./metadata-form.ts"
 import { noMediaType, noStreamedTransformation, noTransformation, wrongMetadataKind } from "./not-acceptable.ts"
 import { viewForm } from "./object-form.ts"
 
-export interface FormRequest {
+interface FormRequest {
   readonly resource: Resource
   /** The header as sent; absent or empty means whatever the server likes. */
   readonly accept: string | undefined

@@ -127,10 +127,8 @@ const drained = (response: ServerResponse): Promise<void> =>
 const comma = Buffer.from(",")
 
 /** What stands around the items of a list of objects. */
-export const listFrame = (
-  resource: Resource,
-  answer: ListAnswer,
-): { readonly before: string; readonly after: string } => objectFrame(resource, metadataOf(answer))
+const listFrame = (resource: Resource, answer: ListAnswer): { readonly before: string; readonly after: string } =>
+  objectFrame(resource, metadataOf(answer))
 
 const metadataOf = ({ revision, next, remaining }: ListAnswer): ListMetadata => ({
   resourceVersion: revision,

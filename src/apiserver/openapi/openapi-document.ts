@@ -14,7 +14,7 @@ import { type CustomKind, customDocument } from "./openapi-custom.ts"
 
 export type { CustomKind } from "./openapi-custom.ts"
 
-export type OpenApiAnswer =
+type OpenApiAnswer =
   | {
       readonly type: "document"
       /** JSON; `content-type: application/json`. */

@@ -8,7 +8,7 @@ import type { Change } from "../watch/change.ts"
 import { SelectorError } from "./label-selector.ts"
 import { fieldOf, type SelectableFields, selectableFieldsOf } from "./selectable-fields.ts"
 
-export interface FieldRequirement {
+interface FieldRequirement {
   readonly field: string
   readonly equal: boolean
   readonly value: string

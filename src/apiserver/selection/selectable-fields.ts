@@ -10,7 +10,7 @@ import type { Resource } from "../kinds/resources.ts"
 import { type Change, parseObject } from "../watch/change.ts"
 
 /** Reads one field of an object as it is stored, as text. */
-export type FieldReader = (object: unknown) => string
+type FieldReader = (object: unknown) => string
 
 export interface SelectableFields {
   /** By the name that selectors use. */

@@ -13,7 +13,7 @@ import { printerOf } from "./printers.ts"
 /** What a row carries of its object besides the cells. */
 export type IncludeObject = "None" | "Metadata" | "Object"
 
-export interface TableOptions {
+interface TableOptions {
   readonly version: MetaVersion
   readonly include: IncludeObject
   /** ms since the Unix epoch, at every call: ages in a watch go on. */

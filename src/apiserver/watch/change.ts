@@ -57,7 +57,7 @@ export const objectBytes = (change: Change): Buffer => change.line.subarray(chan
 export const parseObject = (change: Change): StoredObject =>
   JSON.parse(objectBytes(change).toString("utf8")) as StoredObject
 
-export interface EncodedLine {
+interface EncodedLine {
   readonly line: Buffer
   readonly chunk: Buffer
   readonly objectStart: number

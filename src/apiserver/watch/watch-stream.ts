@@ -38,7 +38,7 @@ export interface StreamSurroundings {
   readonly hooks: StreamHooks
 }
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly resource: Resource
   readonly selection: Selection
   readonly allowBookmarks: boolean
@@ -48,7 +48,7 @@ export interface StreamRequest {
 }
 
 /** How long the real server lets a reader block it (measured against Kubernetes 1.34.4: about 100 ms). */
-export const blockedReaderMilliseconds = 100
+const blockedReaderMilliseconds = 100
 
 export class WatchStream {
   readonly resource: Resource

@@ -21,19 +21,19 @@ export interface KindKey {
 }
 
 /** A table of contents in its place. */
-export interface BlockTable {
+interface BlockTable {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly frames: ReadonlyArray<BlockFrame>
 }
 
 /** A table with the objects it speaks of. */
-export interface BlockData extends BlockTable {
+interface BlockData extends BlockTable {
   readonly payload: Buffer
 }
 
 /** An event found by its sequence number. */
-export interface EventPlace {
+interface EventPlace {
   readonly frame: BlockFrame
   readonly index: number
   /** The object's bytes: a view into a cached block, valid until other blocks have pushed it out. */

@@ -50,7 +50,7 @@ export interface PackedBlock {
 }
 
 /** A BLOB with what must be known to read it: two columns beside it. */
-export interface Packed {
+interface Packed {
   readonly bytes: Uint8Array
   /** Bytes before compression. */
   readonly size: number

@@ -9,7 +9,7 @@ import {
 import { type KindEntry, type KindTable, nextNumberAfter } from "../rows/kind-table.ts"
 import type { PodTable } from "../rows/pod-table.ts"
 
-export interface CheckedFrame {
+interface CheckedFrame {
   readonly split: SplitFrame
   readonly events: Observations
   /** The kind's state before it; `undefined`: its first frame. */

@@ -15,7 +15,7 @@ import type { BlockFrame } from "./block.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
 
 /** Which events to read; times are µs since the Unix epoch. */
-export interface EventRange {
+interface EventRange {
   /** Last sequence number that counts. */
   readonly cut: number
   /** Inclusive. */

@@ -21,7 +21,7 @@ import {
 } from "./block.ts"
 
 /** One frame's place in the recording. Times are µs since the Unix epoch. */
-export interface FramePlace {
+interface FramePlace {
   readonly kind: number
   readonly firstSequence: number
   readonly events: number

@@ -14,7 +14,7 @@ import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
 /** Which part of a kind's history counts. */
-export interface HistoryLimit {
+interface HistoryLimit {
   /** Last event that counts. */
   readonly throughSequence: number
   /** µs since the Unix epoch: events at or after this moment do not count. Default: all count. */

@@ -12,7 +12,7 @@ import { readKinds } from "../rows/kind-table.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
 
 /** Times are µs since the Unix epoch. */
-export interface CoverageWindow {
+interface CoverageWindow {
   /** Inclusive. */
   readonly fromTime: number
   /** Exclusive. */
@@ -31,7 +31,7 @@ export interface RecordedKind {
   readonly gaps: ReadonlyArray<GapEvent>
 }
 
-export interface RecordedCoverage {
+interface RecordedCoverage {
   /** Sequence number of the last event on disk. */
   readonly cut: number
   /** In the order in which they were first recorded; lives of pods are among them, of which there are no events. */

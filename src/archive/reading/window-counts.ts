@@ -14,14 +14,14 @@ import { openForReading } from "../schema.ts"
 import type { WindowLimits } from "./present-objects.ts"
 
 /** Of one kind. */
-export interface WindowCounts {
+interface WindowCounts {
   /** Objects that exist when the window begins. */
   readonly objects: number
   /** Changes received in it; gaps are none. */
   readonly events: number
 }
 
-export interface CountOptions {
+interface CountOptions {
   /** Kinds to count; those that were never recorded have nothing. */
   readonly kinds: ReadonlyArray<string>
   /** Whether what has this name is left out; the namespace is empty for cluster-scoped objects. Default: nothing is. */

@@ -12,7 +12,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
 
 /** What an object is called for as long as it lives. */
-export interface ObjectName {
+interface ObjectName {
   readonly number: number
   readonly uid: string
   readonly namespace: string

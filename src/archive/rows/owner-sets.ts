@@ -19,7 +19,7 @@ export interface NamedOwner {
 }
 
 /** What some objects' ownerReferences say. */
-export interface OwnerSet {
+interface OwnerSet {
   /** 0: no owners. */
   readonly id: number
   /** The owners that nobody will read in an object of their own. */

@@ -132,7 +132,7 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
   readonly examples?: readonly string[]
 }
 
-export type ParsedArguments<Table extends OptionTable> =
+type ParsedArguments<Table extends OptionTable> =
   | { readonly _tag: "Options"; readonly options: OptionValues<Table>; readonly operands: readonly string[] }
   | { readonly _tag: "Help" }
   | { readonly _tag: "Version" }

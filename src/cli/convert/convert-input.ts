@@ -38,7 +38,7 @@ export interface ReadProgress {
   bytesRead: number
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** For messages. */
   readonly inputName: string
   readonly signal: AbortSignal

@@ -28,7 +28,7 @@ import type { OutputSink } from "../terminal/output-file.ts"
 import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./convert-input.ts"
 
 /** The input is not a readable trace. */
-export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
+class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
   path: Schema.String,
   /** Offset and reason. */
   detail: Schema.String,
@@ -39,7 +39,7 @@ export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
 }
 
 /** The trace cannot be represented in the requested format. */
-export class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertible", {
+class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertible", {
   path: Schema.String,
   detail: Schema.String,
 }) {
@@ -68,7 +68,7 @@ export interface ConvertProgress extends ReadProgress {
   passes: 1 | 2
 }
 
-export interface ConvertOptions {
+interface ConvertOptions {
   /** For messages. */
   readonly inputName: string
   readonly openInput: () => Promise<TraceInput>
@@ -93,7 +93,7 @@ export interface ConvertSummary {
   readonly leftOut: LeftOut
 }
 
-export type ConvertOutcome =
+type ConvertOutcome =
   | { readonly _tag: "Converted"; readonly summary: ConvertSummary }
   | { readonly _tag: "Failed"; readonly error: ConvertError }
 

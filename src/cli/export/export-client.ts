@@ -24,7 +24,7 @@ export interface LabelSelector {
 }
 
 /** The filters of the request. Names are patterns (`*`, `?`); an absent list filters nothing. */
-export interface ExportQueryFilters {
+interface ExportQueryFilters {
   readonly excluded_namespaces: readonly string[]
   readonly excluded_labels: readonly LabelSelector[]
   readonly namespaces: readonly string[] | undefined
@@ -90,7 +90,7 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
 }
 
 /** An object that the recorder wrote to an object store. */
-export interface ExportedObject extends ExportShortcomings {
+interface ExportedObject extends ExportShortcomings {
   readonly location: string
   /** `undefined` if the recorder does not report it. */
   readonly bytes: number | undefined
@@ -125,7 +125,7 @@ export const localPath = "file:///export"
 const second = 1_000_000
 
 /** `start_ts` and `end_ts` are for SimKube's tracer, which supports whole seconds only: they enclose the window. */
-export const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: object = {}): string =>
+const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: object = {}): string =>
   JSON.stringify({
     start_ts: Math.floor(query.startTime / second),
     end_ts: Math.ceil(query.endTime / second),

@@ -23,7 +23,7 @@ import { describeCause, headerOf, type Recorder, type Refusal, refusedByRecorder
 /** The name that `reel k8s` gives the recorder's port. */
 const usualPort = "http"
 
-export interface InClusterOptions {
+interface InClusterOptions {
   readonly address: ServiceAddress
   /** As for `reel record`. */
   readonly kubeconfig: string | undefined

@@ -59,7 +59,7 @@ const parseTimeout = (given: string): Reading<number> => {
   return value(Math.min(Math.ceil(duration / 1000), 2 ** 31 - 1))
 }
 
-export const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
+const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
   const reading = parseLabelSelector(given)
   return reading._tag === "Refused" ? refused(reading.reason) : toLabelSelector(reading.requirements)
 }

@@ -12,7 +12,7 @@ import type { Forecast } from "./export-forecast.ts"
 import type { TraceCount } from "./trace-check.ts"
 
 /** The expected number of events in a trace. */
-export interface ExpectedEvents {
+interface ExpectedEvents {
   readonly events: number
   readonly accuracy: "exact" | "about" | "at most"
 }

@@ -10,7 +10,7 @@ import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 
 /** A trace that was written to its destination. */
-export interface WrittenTrace extends ExportShortcomings {
+interface WrittenTrace extends ExportShortcomings {
   /** A path, "standard output", or a URL. */
   readonly place: string
   /** `undefined` if they were not counted. */

@@ -29,7 +29,7 @@ export const displayed = ({ namespace, service, port }: ServiceAddress): string 
   `${namespace}/${service}${port === undefined ? "" : `:${port}`}`
 
 /** As Roles name it in `resourceNames`: for authorisation, the port is part of the name. */
-export const proxiedName = ({ service, port }: ServicePort): string => `${service}:${port}`
+const proxiedName = ({ service, port }: ServicePort): string => `${service}:${port}`
 
 /** Path of the Service itself at the API server. */
 export const servicePath = ({ namespace, service }: ServiceAddress): string =>

@@ -10,13 +10,13 @@ import { checkExport } from "./export-trace-check.ts"
 import type { TraceCount } from "./trace-check.ts"
 
 /** What was written. */
-export interface ExportSummary extends ExportShortcomings {
+interface ExportSummary extends ExportShortcomings {
   readonly bytes: number
   /** Events including the start snapshot; `undefined` for a format that does not count them. */
   readonly events: number | undefined
 }
 
-export interface ExportTraceOptions {
+interface ExportTraceOptions {
   readonly query: ExportQuery
   /** Called before the request is sent, so that a bad path costs the recorder nothing. */
   readonly openSink: () => Promise<OutputSink>

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises"
 import { codeOf, TokenUnreadable } from "./export-errors.ts"
 
-export const tokenVariable = "KUBEREEL_TOKEN"
+const tokenVariable = "KUBEREEL_TOKEN"
 
 /** `undefined` if there is none: by default, a recorder on this machine needs no token. Rejects with {@link TokenUnreadable}. */
 export const recorderToken = async (

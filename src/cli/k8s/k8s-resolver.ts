@@ -12,7 +12,7 @@ export interface ResolverOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-export type Resolved<T> =
+type Resolved<T> =
   | { readonly _tag: "Resolved"; readonly value: T }
   /** No cluster is named, or its credentials cannot be loaded. */
   | { readonly _tag: "NoCluster"; readonly reason: string }

@@ -34,7 +34,7 @@ export interface LiveLine {
   readonly close: () => void
 }
 
-export interface LiveLineOptions {
+interface LiveLineOptions {
   readonly stream: Pick<Output, "write" | "columns">
   readonly isEnabled: boolean
   readonly clock: LiveClock

@@ -8,7 +8,7 @@
  */
 import type { Output } from "./terminal.ts"
 
-export interface LogSinkOptions {
+interface LogSinkOptions {
   readonly stream: Pick<Output, "write" | "writableLength" | "once" | "off">
   /** Called with the number of dropped lines once there is room to log a line about them. */
   readonly dropped: (lines: number) => void
@@ -18,7 +18,7 @@ export interface LogSinkOptions {
   readonly limitBytes?: number
 }
 
-export interface LogSink {
+interface LogSink {
   /** Takes one line with its line break. Never blocks, and does not throw if the reader is gone. */
   readonly write: (line: string) => void
   /** Reports dropped lines that have not been reported yet. */

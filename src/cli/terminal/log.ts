@@ -12,7 +12,7 @@ import { visible } from "../../recorder/configuration/quoted.ts"
 
 /** From most severe to most verbose. */
 export const logLevels = ["error", "warn", "info", "debug"] as const
-export type LogLevel = (typeof logLevels)[number]
+type LogLevel = (typeof logLevels)[number]
 export type LogFormat = "text" | "json"
 
 /** Structured facts beside the message: short names, self-explanatory values. An error is written as its message. */

@@ -37,7 +37,7 @@ export interface OutputFileSystem {
   readonly unlink: (path: string) => Promise<void>
 }
 
-export interface OutputFileOptions {
+interface OutputFileOptions {
   /** Whether an existing file may be replaced. */
   readonly force: boolean
   /** Makes the name of the partial file unique: random, valid in a file name. */

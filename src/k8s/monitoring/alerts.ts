@@ -3,7 +3,7 @@
  * name.
  */
 
-export interface Alert {
+interface Alert {
   readonly name: string
   /** PromQL. Every metric is one of the recorder's own. */
   readonly expression: string

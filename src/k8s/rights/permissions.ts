@@ -34,7 +34,7 @@ export interface WatchedResource {
   readonly owners: ReadonlyArray<ApiResource>
 }
 
-export interface PermissionOptions {
+interface PermissionOptions {
   /** Whether the recorder reviews tokens and access, for `--auth kubernetes`. */
   readonly reviews: boolean
 }

@@ -6,7 +6,7 @@ import { watchedKinds } from "../../recorder/pod-stream.ts"
 import { ownersAbove } from "./owner-kinds.ts"
 import type { WatchedResource } from "./permissions.ts"
 
-export interface WatchedResources {
+interface WatchedResources {
   readonly watched: ReadonlyArray<WatchedResource>
   /** Kinds that could not be resolved to a resource, so that there is no rule for them. */
   readonly unresolved: ReadonlyArray<Unresolved>

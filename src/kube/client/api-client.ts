@@ -31,7 +31,7 @@ export interface Place {
 }
 
 /** What of a kind. */
-export interface CollectionOptions extends CallOptions {
+interface CollectionOptions extends CallOptions {
   /** Default: all namespaces. */
   readonly namespace?: string
   readonly labelSelector?: string
@@ -45,7 +45,7 @@ export interface ListOptions extends CollectionOptions {
   readonly notOlderThan?: string
 }
 
-export interface ObjectList<T> {
+interface ObjectList<T> {
   readonly items: ReadonlyArray<T>
   /** Where a watch may begin. The same for all pages of a list. */
   readonly resourceVersion: string

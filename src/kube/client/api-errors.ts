@@ -138,7 +138,7 @@ export interface Question {
   readonly name: string
 }
 
-export type RefusalError =
+type RefusalError =
   | UnauthorizedError
   | ForbiddenError
   | NotFoundError

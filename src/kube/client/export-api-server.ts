@@ -15,7 +15,7 @@ export class UnusableEndpoint extends Error {
 }
 
 /** A proxy that does not lead to the API server; the message names it, without its password. */
-export class ProxyInTheWay extends Error {
+class ProxyInTheWay extends Error {
   readonly code = "ERR_PROXY_REFUSED"
 }
 

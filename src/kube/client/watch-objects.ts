@@ -23,7 +23,7 @@ import type { ApiConnection } from "./api-connection.ts"
 import type { ApiObject } from "./objects.ts"
 
 /** What a watch tells. Objects are the listener's own and carry apiVersion and kind. */
-export interface WatchListener<T> {
+interface WatchListener<T> {
   /** `listed` objects follow that are the present state. A list begun before and not completed counts for nothing. */
   listStarted(): void
   listed(object: T): void

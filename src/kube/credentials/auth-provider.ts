@@ -10,7 +10,7 @@ import { messageOf } from "../../message-of.ts"
 import { AuthProviderFailed } from "./errors.ts"
 import type { AuthProviderSettings } from "./settings.ts"
 
-export interface ProviderToken {
+interface ProviderToken {
   /** Value of the Authorization header. */
   readonly authorization: string
   /** ms since the Unix epoch, if the token is a JWT with an expiry. */

@@ -19,7 +19,7 @@ export interface ExecCredential {
   readonly expiresAtMs: number | undefined
 }
 
-export interface ExecSurroundings {
+interface ExecSurroundings {
   /** The plugin's environment, to which the kubeconfig's variables are added. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** ms that the plugin may take. */

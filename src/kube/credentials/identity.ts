@@ -38,7 +38,7 @@ export interface Identity {
 }
 
 /** client-go's period (kubernetes/client-go#1381); kubelets renew a token when 20 % of its lifetime, and at least 10 min, are left. */
-export const fileRereadMs = 60_000
+const fileRereadMs = 60_000
 /** A token is renewed when a tenth of its lifetime is left, but at least this early: clocks differ, and plugins take time. */
 const earliestRenewalMs = 10_000
 

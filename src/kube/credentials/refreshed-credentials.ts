@@ -38,7 +38,7 @@ export interface Credentials {
 /** ms between log-ins forced by a 401, and between attempts after a failed refresh. */
 const retryMs = 10_000
 
-export interface CredentialsOptions extends IdentityOptions {
+interface CredentialsOptions extends IdentityOptions {
   /** Reads the configuration again, for the context chosen at the start. */
   readonly reload: () => Promise<ContextSettings>
   /** The proxy for a context's server. Throws `UnsupportedSetting`. */

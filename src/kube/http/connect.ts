@@ -32,7 +32,7 @@ export interface OpeningSocket {
 }
 
 /** What one read may bring; libuv offers 64 KiB too. */
-export const readBufferBytes = 64 * 1024
+const readBufferBytes = 64 * 1024
 /** Below the idle limits of common load balancers and NATs, so that a dead peer is noticed and a quiet watch kept. */
 const keepAliveMs = 15_000
 

@@ -49,7 +49,7 @@ export class RequestDeadlineExceeded extends Schema.TaggedError<RequestDeadlineE
   }
 }
 
-export type RequestError = RequestFailed | ResponseTooLarge | RequestDeadlineExceeded
+type RequestError = RequestFailed | ResponseTooLarge | RequestDeadlineExceeded
 
 /** Interrupting the effect aborts the request. */
 export const request = (

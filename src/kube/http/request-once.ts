@@ -36,7 +36,7 @@ export type RequestFailure =
   | { readonly tag: "too-large"; readonly maximumBytes: number }
   | { readonly tag: "deadline"; readonly deadlineMs: number }
 
-export type RequestOutcome = CollectedResponse | RequestFailure
+type RequestOutcome = CollectedResponse | RequestFailure
 
 /** See the module's header. `path` as in {@link HttpRequest}. */
 export const requestOnce = (

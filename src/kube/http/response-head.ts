@@ -6,7 +6,7 @@
  */
 
 /** How the length of a body is known. */
-export type Framing =
+type Framing =
   | { readonly tag: "none" }
   | { readonly tag: "sized"; readonly length: number }
   | { readonly tag: "chunked" }
@@ -24,7 +24,7 @@ export interface ResponseHead {
   readonly persistent: boolean
 }
 
-export interface MalformedHead {
+interface MalformedHead {
   readonly tag: "malformed"
   readonly message: string
 }

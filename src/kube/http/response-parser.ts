@@ -17,7 +17,7 @@ export interface ResponseSink {
 export type ParserState = "head" | "body" | "complete" | "malformed"
 
 /** What the end of the input means, given what came before. `empty`: not one byte had come. */
-export type InputEnd = "complete" | "truncated" | "malformed" | "empty"
+type InputEnd = "complete" | "truncated" | "malformed" | "empty"
 
 /**
  * Bytes that heads (and trailers) may take. API servers send some 400; Go's client allows 10 MiB, Node's 16 KiB, which

@@ -4,7 +4,7 @@
  */
 import type { HttpStream, ResponseHandler } from "./response-handler.ts"
 
-export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
 export interface HttpRequest {
   readonly method: HttpMethod

@@ -38,10 +38,10 @@ export const anybody: Access = {
 }
 
 /** The header that is read first: the API server's service proxy removes `Authorization`, which it consumes itself. */
-export const tokenHeader = "kubereel-authorization"
+const tokenHeader = "kubereel-authorization"
 
 /** The credentials that a request presents. */
-export type Presented =
+type Presented =
   | { readonly tag: "token"; readonly token: string }
   | { readonly tag: "refused"; readonly refusal: Refusal }
 

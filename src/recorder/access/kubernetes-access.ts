@@ -26,7 +26,7 @@ const maximumDecisions = 1000
 /** Concurrent reviews. */
 export const maximumQuestions = 16
 
-export interface KubernetesAccessOptions {
+interface KubernetesAccessOptions {
   readonly reviews: Pick<Reviews, "whoseToken" | "mayThey" | "close">
   /** The recorder's own namespace, which holds the Roles that permit exports. */
   readonly namespace: string

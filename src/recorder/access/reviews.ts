@@ -8,7 +8,7 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 
 /** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
-export interface ReviewedUser {
+interface ReviewedUser {
   readonly username: string
   readonly uid?: string
   readonly groups?: ReadonlyArray<string>

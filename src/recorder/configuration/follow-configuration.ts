@@ -71,7 +71,7 @@ export class Reloads {
   }
 }
 
-export interface FollowedConfiguration {
+interface FollowedConfiguration {
   readonly file: string
   /** As loaded, before it was restricted to namespaces. */
   readonly configuration: RecorderConfiguration
@@ -81,7 +81,7 @@ export interface FollowedConfiguration {
 }
 
 /** Where invalid configurations are reported, in addition to the log. Default: nowhere. */
-export type Herald = Pick<PodEvents, "warn" | "mended">
+type Herald = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (

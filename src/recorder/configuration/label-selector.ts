@@ -18,7 +18,7 @@ export interface LabelRequirement {
 }
 
 /** Either the requirements, or the reason why there are none. */
-export type LabelSelectorReading =
+type LabelSelectorReading =
   | { readonly _tag: "Selector"; readonly requirements: readonly LabelRequirement[] }
   | { readonly _tag: "Refused"; readonly reason: string }
 

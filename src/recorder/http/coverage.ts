@@ -17,7 +17,7 @@ export interface TimeRange {
 }
 
 /** A range in which changes are missing or may be. */
-export interface CoverageGap extends TimeRange {
+interface CoverageGap extends TimeRange {
   /** The only namespace that it concerns; the empty string: all of them. */
   readonly namespace: string
   readonly reason: string
@@ -44,7 +44,7 @@ export interface Coverage {
 }
 
 /** Whether a gap is of no interest: it is of a namespace that was not asked for. */
-export type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
 
 /** What makes up a coverage, from what the recording holds and the states of its kinds. */
 export const coverageOf = (

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 
 /** Largest body in bytes, SimKube's limit. */
-export const exportRequestBytes = 1024 * 1024
+const exportRequestBytes = 1024 * 1024
 
 /**
  * Bytes of a body that are read, though forgotten, before it is refused. A client that is still writing when the connection is
@@ -12,7 +12,7 @@ export const exportRequestBytes = 1024 * 1024
 const patienceBytes = 16 * exportRequestBytes
 
 /** `gone`: the client has given up, there is nobody to answer. */
-export type RequestBody =
+type RequestBody =
   | { readonly tag: "whole"; readonly text: string }
   | { readonly tag: "too-large"; readonly status: 413; readonly message: string }
   | { readonly tag: "not-text"; readonly status: 400; readonly message: string }

@@ -19,7 +19,7 @@ export const readVolumeBytes = (text: string | undefined): number | undefined =>
 }
 
 /** Bytes of the file system; `free` is what unprivileged processes can use. */
-export interface Room {
+interface Room {
   readonly size: number
   readonly free: number
 }

@@ -16,7 +16,7 @@ import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
 /** The pod that this process runs in, as the Deployment passes it through the downward API. */
-export interface OwnPod {
+interface OwnPod {
   readonly name: string
   readonly namespace: string
   readonly uid: string
@@ -45,7 +45,7 @@ export interface PodWarning {
   readonly note: string
 }
 
-export interface PodEventsOptions {
+interface PodEventsOptions {
   readonly pod: OwnPod
   readonly credentials: EndpointSource
   readonly userAgent: string

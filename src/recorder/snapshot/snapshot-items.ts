@@ -39,7 +39,7 @@ export interface HeldObject {
 }
 
 /** What was listed. */
-export interface ListedObjects {
+interface ListedObjects {
   readonly order: SnapshotOrder
   readonly held: ReadonlyArray<HeldObject>
   readonly owners: SnapshotOwners

@@ -13,7 +13,7 @@ import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
 import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
 
 /** What of a kind is listed; one namespace, or all where none is given. */
-export interface ListOrder {
+interface ListOrder {
   readonly resource: ApiResource
   readonly namespace: string | undefined
   readonly labelSelector: string | undefined
@@ -21,7 +21,7 @@ export interface ListOrder {
 }
 
 /** How a list ended. */
-export type ListEnd =
+type ListEnd =
   | { readonly tag: "complete" }
   | { readonly tag: "refused"; readonly status: ApiStatus }
   | { readonly tag: "unreachable"; readonly detail: string }

@@ -19,7 +19,7 @@ interface RunningPod {
 }
 
 /** What of the trace matters to them. */
-export interface LivesInTrace {
+interface LivesInTrace {
   readonly owners: SnapshotOwners
   /** Kinds with `trackLifecycle`. */
   readonly tracked: ReadonlySet<string>

@@ -19,7 +19,7 @@ import { type ListSurroundings, listOnce } from "./snapshot-list.ts"
 import { SnapshotLives } from "./snapshot-lives.ts"
 import { SnapshotOwners } from "./snapshot-owners.ts"
 
-export interface SnapshotSurroundings extends Omit<ListSurroundings, "client"> {
+interface SnapshotSurroundings extends Omit<ListSurroundings, "client"> {
   readonly client: Pick<HttpClient, "get">
   /** Holds the objects. Stays the caller's. */
   readonly spool: Spool

@@ -18,7 +18,7 @@ export interface StreamOptions {
 }
 
 /** Both ends live once, so there is one incarnation. */
-export const streamIncarnation = 1
+const streamIncarnation = 1
 
 export class OutgoingStream {
   readonly #outbox: Outbox

@@ -8,14 +8,14 @@
  */
 
 /** Owners that are all above each other; mostly one alone. */
-export interface OwnerCircle {
+interface OwnerCircle {
   /** Whether one of its owners is a member. */
   readonly holdsMember: boolean
   /** Whether a member stands above it, outside of it. */
   readonly isBelowMember: boolean
 }
 
-export interface OwnerGraph<Owner> {
+interface OwnerGraph<Owner> {
   readonly keyOf: (owner: Owner) => string
   /** The owners right above. Asked once per owner, as is `isMember`. */
   readonly above: (owner: Owner) => ReadonlyArray<Owner>

@@ -22,7 +22,7 @@ export interface Ancestor extends OwnerReference {
   readonly gvk: string
 }
 
-export interface OwnershipOptions {
+interface OwnershipOptions {
   /** What is known of the object that somebody names as an owner; `undefined` if nothing is. */
   readonly ownersOf: (owner: OwnerReference) => KnownOwners | undefined
   /** Kinds all of whose objects are recorded: one of them of which nothing is known has no owners. */

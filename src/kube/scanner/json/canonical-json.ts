@@ -44,7 +44,7 @@ export const readMembers = (json: JsonBytes, position: number): ReadonlyArray<Me
   return members
 }
 
-export interface CanonicalObject {
+interface CanonicalObject {
   readonly bytes: Buffer
   /** Key and value of metadata.managedFields in the original, [0, 0) when there is none. */
   readonly managedFieldsStart: number

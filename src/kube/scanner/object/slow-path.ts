@@ -29,7 +29,7 @@ export class UnreadableError extends Schema.TaggedError<UnreadableError>()("Unre
  * Where the object stands, byte for byte as the server sent it. The scanner's spans are positions in `bytes` too, which
  * holds text of its own behind the object: use these bytes with them, not the buffer that was passed in.
  */
-export interface SlowScan {
+interface SlowScan {
   readonly bytes: Buffer
   readonly start: number
   readonly end: number

@@ -6,7 +6,7 @@ import type { TraceHeader } from "../../trace-item.ts"
 const HEADER_COMMENT = "# kubereel: "
 
 /** What it says. */
-export interface KwokHeader {
+interface KwokHeader {
   /** µs since the Unix epoch from which offsets count. */
   readonly start: number
   readonly header: Partial<TraceHeader>

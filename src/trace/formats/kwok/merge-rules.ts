@@ -8,7 +8,7 @@
  */
 
 /** What a patch does with a list or map that both sides have. */
-export type MergeRule =
+type MergeRule =
   /** Elements with the same value of `key` are merged. */
   | { readonly tag: "merge"; readonly key: string }
   /** Values are added to the set. */

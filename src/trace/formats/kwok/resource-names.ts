@@ -10,7 +10,7 @@ import { parseGvk } from "../../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
 /** What a patch is addressed with. */
-export interface ResourceName {
+interface ResourceName {
   /** Empty for the core group. */
   readonly group: string
   readonly version: string

@@ -12,7 +12,7 @@ import type { PodLifecycle } from "../simkube/simkube-trace.ts"
 import { type Fail, integer, oneOf, own, string } from "./ndjson-fields.ts"
 
 /** An item, and under which name the last line counts it. */
-export interface OtherItem {
+interface OtherItem {
   readonly item: TraceItem
   readonly counted: "configs" | "batches" | "index" | "lifecycles"
 }

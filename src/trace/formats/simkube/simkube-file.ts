@@ -5,7 +5,7 @@ import type { SimkubeEvents } from "./simkube-events.ts"
 import { type OwnedLifecycles, type PodLifecycle, SIMKUBE_TRACE_VERSION } from "./simkube-trace.ts"
 
 /** GVK → `namespace/name` → H of the object's spec. */
-export type SimkubeIndex = ReadonlyMap<string, ReadonlyMap<string, bigint>>
+type SimkubeIndex = ReadonlyMap<string, ReadonlyMap<string, bigint>>
 
 /** Chunks given out are about this large. */
 const CHUNK_BYTES = 64 * 1024

@@ -35,7 +35,7 @@ export interface TracedOwner {
 }
 
 /** µs since the Unix epoch: the one included, the other not. */
-export interface LivesWindow {
+interface LivesWindow {
   readonly start: number
   readonly end: number
 }

@@ -6,7 +6,7 @@
  */
 
 /** How far a stream is in one of its arrays. */
-export interface ArrayExtent {
+interface ArrayExtent {
   /** Elements that have begun. */
   readonly begun: number
   readonly length: number
