@@ -39,10 +39,10 @@ export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWr
     const why = `(${this.code}: ${this.reason})`
     // Of a path that leads through a file, and of one where no directory can be, permissions say nothing.
     if (this.code === "ENOTDIR" || this.code === "EEXIST") {
-      return `data directory ${this.directory} is not a directory, or lies below a file ${why}. Choose another --data-dir.`
+      return `data directory ${this.directory} is not a directory, or is below a file ${why}. Choose another --data-dir.`
     }
     if (this.code === "ENOENT") {
-      return `data directory ${this.directory} cannot be made ${why}. Choose another --data-dir.`
+      return `data directory ${this.directory} cannot be created ${why}. Choose another --data-dir.`
     }
     return (
       `data directory ${this.directory} is not writable ${why}. ` +
@@ -71,7 +71,7 @@ export class NotARecordingError extends Schema.TaggedError<NotARecordingError>()
   reason: Schema.String,
 }) {
   override get message(): string {
-    return `${this.directory} holds no recording: ${this.reason}. Check the path given with --data-dir.`
+    return `${this.directory} contains no recording: ${this.reason}. Check the path given with --data-dir.`
   }
 }
 

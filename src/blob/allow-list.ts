@@ -53,10 +53,10 @@ const covers = (place: string, key: string): boolean =>
 const readEntry = (entry: string): AllowedPlace | string => {
   const whole = providers.find((provider) => entry.toLowerCase() === `${provider}://`)
   if (whole !== undefined) return { provider: whole, host: undefined, bucket: undefined, key: "" }
-  if (entry.includes("*")) return `"${entry}" has a *; an entry covers everything below it without one`
+  if (entry.includes("*")) return `"${entry}" contains a *; an entry covers everything below it without a wildcard`
   const reading = readStoreUrl(entry)
   if (reading.tag === "refused") return reading.message
-  if (reading.tag === "answer") return `"${entry}" is no object store; files need no permission`
+  if (reading.tag === "answer") return `"${entry}" is not an object store; files need no entry`
   const { provider, host, bucket, key } = reading.address
   if (key.split("/").some((segment, index, all) => ["", ".", ".."].includes(segment) && index < all.length - 1))
     return `"${entry}" has an empty segment, . or ..`

@@ -36,7 +36,7 @@ export const connectAzure = async (
   const named = environment.AZURE_STORAGE_ACCOUNT_NAME || environment.AZURE_STORAGE_ACCOUNT
   const account = wanted ?? named
   if (!account) {
-    const reason = "no storage account is named; set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT_NAME"
+    const reason = "no storage account is set; set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT_NAME"
     throw targetError(address, "credentials", reason)
   }
   const url = `https://${account}.blob.core.windows.net`

@@ -73,9 +73,7 @@ class AzureSink implements PartSink {
       else await this.#restore(before, staged, abortSignal)
     }
     if ((await this.#staged(abortSignal)) !== undefined)
-      throw new Error(
-        `blocks that nobody sees stay there for a week at most: they came after ${discardAttempts} removals`,
-      )
+      throw new Error(`invisible blocks stay there for at most a week: they arrived after ${discardAttempts} removals`)
   }
 
   close(): void {
@@ -119,9 +117,7 @@ class AzureSink implements PartSink {
   ): Promise<void> {
     const bytes = committed.reduce((sum, { size }) => sum + size, 0)
     if (bytes !== before.contentLength || (before.tagCount ?? 0) > 0)
-      throw new Error(
-        "blocks that nobody sees stay beside the former blob until it is written again, for a week at most",
-      )
+      throw new Error("invisible blocks stay beside the previous blob until it is written again, for at most a week")
     try {
       await this.#blob.commitBlockList(
         committed.map(({ name }) => name),

@@ -60,7 +60,7 @@ const readKeyFile = async (path: string, address: StoreAddress): Promise<object>
   } catch {
     // A file that cannot be read and one that is no JSON are the same to whoever set the variable.
   }
-  throw targetError(address, "credentials", `GOOGLE_SERVICE_ACCOUNT names no readable JSON key file: ${path}`)
+  throw targetError(address, "credentials", `GOOGLE_SERVICE_ACCOUNT does not name a readable JSON key file: ${path}`)
 }
 
 class GcsSink implements PartSink {

@@ -194,7 +194,7 @@ export class PartWriter implements ExportTarget {
       )
     } catch (cause) {
       const { code, reason: why } = targetErrorOf(this.#address, cause)
-      throw targetError(this.#address, code, `it was given up, and parts of it may remain in the store: ${why}`)
+      throw targetError(this.#address, code, `it was aborted, and parts of it may remain in the store: ${why}`)
     } finally {
       this.#release()
     }
@@ -222,7 +222,7 @@ export class PartWriter implements ExportTarget {
 
   #assertGoing(): void {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#finished) throw targetError(this.#address, "failed", "the object is finished already")
+    if (this.#finished) throw targetError(this.#address, "failed", "the object is already complete")
   }
 
   #release(): void {

@@ -66,7 +66,7 @@ export const readStoreUrl = (path: string): PathReading => {
   try {
     return { tag: "store", address: { provider, host, region, bucket, key: decodeURIComponent(place.path) } }
   } catch {
-    return refused(path, "it has a % that begins no UTF-8 character")
+    return refused(path, "it contains a % that does not start an encoded UTF-8 character")
   }
 }
 
@@ -104,11 +104,11 @@ const placeOf = (scheme: string, url: URL): Place | string | undefined => {
       )
     case "az":
       // SimKube's reader drops the first segment of the key; other tools do not.
-      return "tools do not agree what az:// means; write azure://CONTAINER/KEY"
+      return "tools disagree on the meaning of az://; write azure://CONTAINER/KEY"
     case "https":
       return atWebAddress(url.hostname, path)
     default:
-      return `the scheme ${scheme}: is unknown; there are paths, file:, s3:, gs: and azure:`
+      return `the scheme ${scheme}: is not supported; use a path, file:, s3:, gs: or azure:`
   }
 }
 
@@ -122,7 +122,7 @@ const atWebAddress = (host: string, path: string): Place | string | undefined =>
     const place = { provider: "s3" as const, host: site, region }
     return bucket === undefined ? { ...place, bucket: first, path: rest } : { ...place, bucket, path }
   }
-  if (/\.amazonaws\.com(\.cn)?$/.test(host)) return "it is no address of S3; write s3://BUCKET/KEY"
+  if (/\.amazonaws\.com(\.cn)?$/.test(host)) return "it is not an S3 address; write s3://BUCKET/KEY"
   if (host.endsWith(".r2.cloudflarestorage.com"))
     return { provider: "s3", host, region: "auto", bucket: first, path: rest }
   if (/\.(blob|dfs)\.fabric\.microsoft\.com$/.test(host)) return "OneLake is not supported"

@@ -48,7 +48,7 @@ export const discover = async (
 export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Discovery => {
   const entries = parseEntries(body)
   if (entries === undefined) {
-    const message = `${groupVersionPath(gvk)} did not answer with an APIResourceList: is this a Kubernetes API server?`
+    const message = `${groupVersionPath(gvk)} did not return an APIResourceList: is this a Kubernetes API server?`
     return { tag: "failed", status: { code: 200, reason: "", message, causes: [], retryAfterSeconds: undefined } }
   }
   // Sub-resources (`deployments/scale`) carry kinds too, of other groups even.

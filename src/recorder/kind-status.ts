@@ -44,7 +44,7 @@ export class KindStatuses {
   /** Answers whether the state, not only its detail, has changed. */
   set(gvk: string, state: KindState, detail: string, atMicros: number): boolean {
     const before = this.#kinds.get(gvk)
-    if (before === undefined) throw new Error(`${gvk} is not recorded here`)
+    if (before === undefined) throw new Error(`${gvk} is not recorded by this recorder`)
     const changed = before.state !== state
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)

@@ -222,7 +222,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })
         const stop = { gvk, detail: error.message, atMicros: clock.wallMicros() }
-        writes.put(`the gap that begins where ${gvk} was given up`, recordStop(store, stop))
+        writes.put(`the gap from the point at which recording ${gvk} stopped`, recordStop(store, stop))
       },
     })
     const resolution = new OwnerResolution(system, store, {
@@ -247,7 +247,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         (each) => each?.name === sender,
       )
       options.notify({ type: "refused", name: sender, reason: message })
-      if (actor?.incarnation === incarnation) void actor.kill(`the store refused what it sent: ${message}`)
+      if (actor?.incarnation === incarnation) void actor.kill(`the store rejected its data: ${message}`)
     }
 
     const reconfigure = (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {

@@ -152,8 +152,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       credentials,
       userAgent,
       clock: systemClock,
-      trouble: (reason) => log.warn(`nobody can be let in: ${reason}`),
-      recovered: () => log.info("who may export can be decided again"),
+      trouble: (reason) => log.warn(`requests cannot be authorised: ${reason}`),
+      recovered: () => log.info("requests can be authorised again"),
     })
     yield* serveHttpApi(bound, {
       isReady: () => actors.statuses.isReady,
@@ -173,7 +173,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       audit: (line) => log.info("export", { ...line }),
       barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
       openTarget: (address, contentType) => openTarget(address, { contentType }),
-      uploadLeft: (error) => log.warn(`an upload was given up, and something of it may be left: ${error.message}`),
+      uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
     })
     const reload = yield* followConfiguration(
       actors,
@@ -220,7 +220,7 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
     ? undefined
     : {
         status: 403,
-        message: `this recorder may not write to ${addressUrl(address)}; who runs it can permit that with --allow-target`,
+        message: `this recorder may not write to ${addressUrl(address)}; its operator can allow that with --allow-target`,
       }
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>

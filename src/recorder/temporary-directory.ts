@@ -14,7 +14,7 @@ export const temporaryDirectory = () =>
         try: () => mkdtemp(join(tmpdir(), "kubereel-")),
         catch: (cause) =>
           new RecorderError({
-            message: `no temporary directory could be made: ${String(cause)}; name one with --data-dir`,
+            message: `no temporary directory could be created: ${String(cause)}; name a directory with --data-dir`,
           }),
       }),
       // Nobody was told where it is. If it cannot be removed there is nothing to add to why the start failed.

@@ -23,7 +23,7 @@ export class CallDeadlineExceeded extends Schema.TaggedError<CallDeadlineExceede
   deadline: Schema.Number,
 }) {
   override get message(): string {
-    return `actor ${this.actor} did not answer ${this.method} within ${this.deadline} ms`
+    return `actor ${this.actor} did not reply to ${this.method} within ${this.deadline} ms`
   }
 }
 
@@ -48,7 +48,7 @@ export class ActorGaveUp extends Schema.TaggedError<ActorGaveUp>()("ActorGaveUp"
 }) {
   override get message(): string {
     if (this.crashes === 1) return `actor ${this.actor} could not be started: ${this.lastReason}`
-    return `actor ${this.actor} crashed ${this.crashes} times within ${this.windowMs / 1000} s and is stopped; last: ${this.lastReason}`
+    return `actor ${this.actor} crashed ${this.crashes} times within ${this.windowMs / 1000} s and is not restarted again; last error: ${this.lastReason}`
   }
 }
 

@@ -27,7 +27,7 @@ export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
 }) {
   override get message(): string {
     const said = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
-    return fullDisk.has(this.code) ? `${said}. The disk is full: make room there` : said
+    return fullDisk.has(this.code) ? `${said}. The disk is full: free some space there` : said
   }
 }
 

@@ -67,11 +67,11 @@ test("a directory that cannot be made or written is named with what to do", () =
   const refusal = thrownBy(() => ArchiveWriter.open(join(directory, "file", "below")))
   expect(refusal).toBeInstanceOf(DirectoryNotWritableError)
   expect(refusal).toMatchObject({ code: "ENOTDIR" })
-  expect((refusal as Error).message).toMatch(/is not a directory, or lies below a file .*Choose another --data-dir/)
+  expect((refusal as Error).message).toMatch(/is not a directory, or is below a file .*Choose another --data-dir/)
   // Nobody can write there, not even root.
   const inProc = thrownBy(() => lockDirectory("/proc/self/recording"))
   expect(inProc).toBeInstanceOf(DirectoryNotWritableError)
-  expect((inProc as Error).message).toMatch(/cannot be made .*Choose another --data-dir/)
+  expect((inProc as Error).message).toMatch(/cannot be created .*Choose another --data-dir/)
   const facts = { directory: "/data", reason: "permission denied" }
   expect(new DirectoryNotWritableError({ ...facts, code: "EACCES" }).message).toContain(
     "Give this user write permission",

@@ -219,7 +219,7 @@ describe("an answer that comes when nobody waits for it any more", () => {
     store.stop()
   })
 
-  test("after the client has gone begins nothing that stays", async () => {
+  test("after the client disconnected begins nothing that stays", async () => {
     const store = await startSlowStore()
     const fiber = Effect.runFork(openTarget(addressOf("s3://traces/a"), { clock: new ManualClock() }))
     await until(() => store.requests.length === 1)

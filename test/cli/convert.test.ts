@@ -80,7 +80,7 @@ describe("reel convert", () => {
         [
           "cut.sktrace",
           trace.subarray(0, 5000),
-          /^reel convert: .*cut\.sktrace: not a simkube trace .*: byte \d+: truncated: /,
+          /^reel convert: .*cut\.sktrace: not a readable simkube trace: byte \d+: truncated: /,
         ],
         [
           "bad.sktrace",
@@ -185,7 +185,7 @@ describe("reel convert", () => {
       }
       expect(await convert([path("a.ndjson"), path("b.sktrace")], { openInput })).toMatchObject({
         code: exitCodes.failed,
-        error: `reel convert: cannot read ${path("a.ndjson")}: there is no such file\n`,
+        error: `reel convert: cannot read ${path("a.ndjson")}: file not found\n`,
       })
       expect(readdirSync(folder)).toEqual([])
     })
@@ -211,7 +211,9 @@ describe("reel convert", () => {
 
   test("--from wins over name and bytes", async () => {
     writeFileSync(path("a.sktrace"), trace)
-    expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(/not a kwok trace/)
+    expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(
+      /not a readable kwok trace/,
+    )
   })
 
   test("a file that is there stays as it is without --force", async () => {
@@ -225,15 +227,15 @@ describe("reel convert", () => {
   test("what cannot be read is named", async () => {
     expect(await convert([path("none.sktrace"), path("b.ndjson")])).toMatchObject({
       code: exitCodes.failed,
-      error: `reel convert: cannot read ${path("none.sktrace")}: there is no such file\n`,
+      error: `reel convert: cannot read ${path("none.sktrace")}: file not found\n`,
     })
     expect((await convert([folder, path("b.ndjson")])).error).toMatch(/it is a directory/)
     expect(existsSync(path("b.ndjson"))).toBe(false)
   })
 
   test.each([
-    [["a"], "missing IN OUT"],
-    [[], "missing IN OUT"],
+    [["a"], "missing argument: expected IN OUT"],
+    [[], "missing argument: expected IN OUT"],
     [["a", "b", "c"], 'unexpected argument "c"'],
     [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok): "b" does not imply a format'],
     [["a", "-"], "--to FORMAT is required (ndjson, simkube, kwok): standard output does not imply a format"],

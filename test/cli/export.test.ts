@@ -180,7 +180,7 @@ describe("an export", () => {
       `cannot read a token from ${file}: it is empty`,
     )
     const missing = await run([...words, "--token-file", join(folder, "none")])
-    expect([missing.code, missing.error]).toEqual([exitCodes.usage, expect.stringContaining("ENOENT")])
+    expect([missing.code, missing.error]).toEqual([exitCodes.usage, expect.stringContaining("file not found")])
     expect(requests).toHaveLength(3)
   })
 
@@ -622,7 +622,7 @@ describe("an export that cannot begin", () => {
     [[], "--output FILE is required; - means standard output"],
     [
       ["-o", "az://bucket/key"],
-      '--output "az://bucket/key": cannot write to "az://bucket/key": tools do not agree what az:// means; write azure://CONTAINER/KEY',
+      '--output "az://bucket/key": cannot write to "az://bucket/key": tools disagree on the meaning of az://; write azure://CONTAINER/KEY',
     ],
     [
       ["-o", "ftp://host/key"],

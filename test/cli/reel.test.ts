@@ -89,7 +89,7 @@ describe("reel", () => {
     ],
     [
       ["record", "-c", "a.yml", "--allow-target", "/tmp"],
-      'reel record: --allow-target "/tmp": "/tmp" is no object store; files need no permission\nTry "reel record --help".\n',
+      'reel record: --allow-target "/tmp": "/tmp" is not an object store; files need no entry\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--maximum-export-size", "ten"],

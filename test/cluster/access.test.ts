@@ -203,7 +203,7 @@ describe("when the account of the recorder may not review", () => {
     const refusal = async () => ask("/export", await createToken("exporter"))
     await recorder.until(async () => (await refusal()).status === 503, "the refusal", 30_000)
     expect((await refusal()).text).toMatch(/needs a ClusterRole with create on tokenreviews\.authentication\.k8s\.io/)
-    expect(recorder.log).toMatch(/nobody can be let in: TokenReview: HTTP 403: tokenreviews.* is forbidden/)
+    expect(recorder.log).toMatch(/requests cannot be authorised: TokenReview: HTTP 403: tokenreviews.* is forbidden/)
     expect((await ask("/healthz", undefined)).status).toBe(200)
   })
 })

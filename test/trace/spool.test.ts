@@ -65,7 +65,7 @@ describe("a spool in a file", () => {
 
   test("on a full disk says what to do", () => {
     expect(new SpoolError({ operation: "append", directory: "/data", code: "ENOSPC" }).message).toBe(
-      "cannot append the spool file in /data: ENOSPC. The disk is full: make room there",
+      "cannot append the spool file in /data: ENOSPC. The disk is full: free some space there",
     )
   })
 

@@ -70,7 +70,7 @@ class ExportRunner {
 
   start(job: ExportJob, stream: OutgoingStream): { readonly gaps: number; readonly leftOut: ReadonlyArray<string> } {
     if (this.#running.size >= maximumExports) {
-      const message = `${maximumExports} exports are under way, which is the most; try again when one has ended`
+      const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
     const opened = openExport(this.#directory, job, this.#pool, this.#limits)

@@ -24,5 +24,5 @@ const advice = ({ gvk }: OwnerQuestion, { code }: LookUpFailure): string => {
   const parsed = parseGvk(gvk)
   if (code !== 403 || parsed === undefined) return ""
   const rule = `{apiGroups: ["${parsed.group}"], resources: [the resource of ${parsed.kind} in ${groupVersionPath(parsed)}], verbs: ["get"]}`
-  return `; without it objects owned through this kind cannot be told from others: add ${rule} to a role of this user`
+  return `; without it, objects owned through this kind cannot be recognised: add ${rule} to a role of this user`
 }

@@ -271,8 +271,8 @@ export class StoreWriter {
     const missing = this.#presence.missing()
     if (missing !== undefined) {
       const message =
-        `${missing} was removed or moved away while recording: nothing can be kept there any more. ` +
-        "Put it back where it was, or choose another --data-dir, and start again."
+        `${missing} was removed or moved while recording, so nothing can be written there. ` +
+        "Restore it, or choose another --data-dir, and restart the recorder."
       this.#isGone = true
       this.#context.report({ type: "gone", message })
     } else await this.#archive.sync()

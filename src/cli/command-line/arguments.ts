@@ -170,7 +170,8 @@ export const parseArguments = <Table extends OptionTable>(
   if (firstMistake !== undefined) return wrong(firstMistake)
   const [unexpected] = syntax.operand === undefined ? operands : operands.slice(syntax.operand.count ?? 1)
   if (unexpected !== undefined) return wrong(`unexpected argument ${quoted(unexpected)}`)
-  if (operands.length < (syntax.operand?.count ?? 0)) return wrong(`missing ${syntax.operand?.placeholder}`)
+  if (operands.length < (syntax.operand?.count ?? 0))
+    return wrong(`missing argument: expected ${syntax.operand?.placeholder}`)
   const options: Record<string, unknown> = {}
   for (const [name, { key, option }] of byName) {
     const texts = given.get(key) ?? []

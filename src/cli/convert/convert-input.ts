@@ -15,7 +15,7 @@ export class InputUnreadable extends Schema.TaggedError<InputUnreadable>()("Inpu
   override get message(): string {
     const why =
       this.code === "ENOENT"
-        ? "there is no such file"
+        ? "file not found"
         : this.code === "EISDIR"
           ? "it is a directory"
           : this.code === "EACCES"

@@ -25,5 +25,8 @@ export const recorderToken = async (
 
 const contentOf = (path: string): Promise<string> =>
   readFile(path, "utf8").catch((cause: unknown) => {
-    throw new TokenUnreadable({ place: path, reason: codeOf(cause) })
+    throw new TokenUnreadable({ place: path, reason: reasonOf(codeOf(cause)) })
   })
+
+const reasonOf = (code: string): string =>
+  code === "ENOENT" ? "file not found" : code === "EACCES" ? "permission denied" : `reading failed (${code})`

@@ -70,7 +70,7 @@ const forwarded = (url: URL, proxy: HttpProxy): RequestOptions => ({
 const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const failed = (why: string): ProxyInTheWay =>
-      new ProxyInTheWay(`the proxy ${proxy.description} opens no tunnel to ${target.tunnelAuthority}: ${why}`)
+      new ProxyInTheWay(`the proxy ${proxy.description} did not open a tunnel to ${target.tunnelAuthority}: ${why}`)
     const asked = request({
       agent: false,
       host: proxy.host,
@@ -80,12 +80,12 @@ const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeo
       headers: { host: target.tunnelAuthority, ...authorizationOf(proxy) },
       signal,
     })
-    asked.setTimeout(timeoutMs, () => asked.destroy(failed(`it said nothing for ${timeoutMs / 1000} s`)))
+    asked.setTimeout(timeoutMs, () => asked.destroy(failed(`it did not respond for ${timeoutMs / 1000} s`)))
     asked.on("connect", ({ statusCode = 0, statusMessage = "" }, socket: Socket) => {
       socket.setTimeout(0)
       if (statusCode >= 200 && statusCode < 300) return resolve(socket)
       socket.destroy()
-      reject(failed(`it answered ${statusCode} ${statusMessage}`.trimEnd()))
+      reject(failed(`it returned ${statusCode} ${statusMessage}`.trimEnd()))
     })
     // A proxy that answers CONNECT as if it were a GET is none.
     asked.on("response", (response) => {

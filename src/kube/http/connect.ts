@@ -135,7 +135,7 @@ const openTunnel = (
     code: connectionCodes.proxyRefused,
     message: `proxy ${proxy.description} did not open a tunnel to ${authority}: ${message}`,
   })
-  const onEnd = (): void => settle(refused("it closed the connection without an answer"))
+  const onEnd = (): void => settle(refused("it closed the connection without a response"))
   const onData = (chunk: Buffer): void => {
     head += chunk.toString("latin1")
     const end = head.indexOf("\r\n\r\n")
@@ -143,7 +143,7 @@ const openTunnel = (
       const refusal = refusalOf(head, end + 4)
       settle(refusal === undefined ? socket : refused(refusal))
     } else if (head.length > maximumHeadBytes) {
-      settle(refused(`its answer is longer than ${maximumHeadBytes} bytes`))
+      settle(refused(`its response is longer than ${maximumHeadBytes} bytes`))
     }
   }
   const credentials = proxy.authorization === undefined ? "" : `Proxy-Authorization: ${proxy.authorization}\r\n`
@@ -160,7 +160,7 @@ const openTunnel = (
 const refusalOf = (text: string, length: number): string | undefined => {
   const answer = parseResponseHead(text.slice(0, length))
   if (answer.tag === "malformed") return answer.message
-  if (answer.status < 200 || answer.status > 299) return `it answered ${answer.status} ${answer.reason}`.trimEnd()
+  if (answer.status < 200 || answer.status > 299) return `it returned ${answer.status} ${answer.reason}`.trimEnd()
   // A TLS server never speaks first, so nothing can follow the head.
   return text.length > length ? "it sent data before the tunnel was used" : undefined
 }

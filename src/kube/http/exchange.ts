@@ -121,7 +121,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
       if (meaning === "complete") this.#finish({ tag: "complete" })
       else if (meaning === "truncated") this.#finish({ tag: "truncated" })
       else {
-        const message = "the server closed the connection without an answer"
+        const message = "the server closed the connection without a response"
         this.#failOrRepeat({ tag: "connection", code: connectionCodes.noResponse, message })
       }
     })
@@ -134,7 +134,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   head(status: number, headers: ReadonlyMap<string, string>): void {
     // Only a proxy asks for proxy credentials; handed on, it would look like an answer of the API server.
     if (status === 407 && this.#forwardedBy !== undefined) {
-      const message = `proxy ${this.#forwardedBy} refused to forward: it answered 407 Proxy Authentication Required`
+      const message = `proxy ${this.#forwardedBy} refused to forward: it returned 407 Proxy Authentication Required`
       this.#finish({ tag: "connection", code: connectionCodes.proxyRefused, message })
     } else this.#handler.head(status, headers)
   }

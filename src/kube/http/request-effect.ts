@@ -34,7 +34,7 @@ export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("Re
   maximumBytes: Schema.Number,
 }) {
   override get message(): string {
-    return `GET ${this.path}: the answer is larger than ${this.maximumBytes} bytes`
+    return `GET ${this.path}: the response is larger than ${this.maximumBytes} bytes`
   }
 }
 
@@ -45,7 +45,7 @@ export class RequestDeadlineExceeded extends Schema.TaggedError<RequestDeadlineE
   deadlineMs: Schema.Number,
 }) {
   override get message(): string {
-    return `GET ${this.path}: no complete answer within ${this.deadlineMs} ms`
+    return `GET ${this.path}: no complete response within ${this.deadlineMs} ms`
   }
 }
 

@@ -99,9 +99,9 @@ const collected = (
 export const describeFailure = (failure: RequestFailure): string => {
   switch (failure.tag) {
     case "too-large":
-      return `the answer is larger than ${failure.maximumBytes} bytes`
+      return `the response is larger than ${failure.maximumBytes} bytes`
     case "deadline":
-      return `no complete answer within ${failure.deadlineMs} ms`
+      return `no complete response within ${failure.deadlineMs} ms`
     case "failed":
       return describeEnd(failure.end)
   }
@@ -110,13 +110,13 @@ export const describeFailure = (failure: RequestFailure): string => {
 const describeEnd = (end: Exclude<StreamEnd, { tag: "complete" }>): string => {
   switch (end.tag) {
     case "truncated":
-      return "the connection was closed in the middle of the answer"
+      return "the connection was closed in the middle of the response"
     case "aborted":
       return "the request was aborted"
     case "connection":
       return `${end.message} (${end.code})`
     case "malformed":
-      return `the answer is not valid HTTP: ${end.message}`
+      return `the response is not valid HTTP: ${end.message}`
     case "timeout":
       return end.message
   }

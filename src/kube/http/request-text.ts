@@ -38,14 +38,15 @@ export const requestText = (
   userAgent: string,
   { method, path, headers, body, contentType = "application/json" }: HttpRequest,
 ): string | InvalidTarget => {
-  if (!pathAndQuery.test(path)) return { problem: "the path does not begin with / or holds characters to be encoded" }
+  if (!pathAndQuery.test(path))
+    return { problem: "the path does not begin with / or contains characters that must be encoded" }
   const isForwarded = target.proxy !== undefined && target.tls === undefined
   const lines = [
     `${method} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
     `Host: ${target.authority}`,
     `User-Agent: ${userAgent}`,
   ]
-  if (controls.test(userAgent)) return { problem: "the user agent holds control characters" }
+  if (controls.test(userAgent)) return { problem: "the user agent contains control characters" }
   if (isForwarded && target.proxy?.authorization !== undefined) {
     lines.push(`Proxy-Authorization: ${target.proxy.authorization}`)
   }
@@ -74,6 +75,6 @@ export const requestText = (
 
 const problemOf = (name: string, value: string, taken: ReadonlySet<string>): string | undefined => {
   if (!fieldName.test(name)) return `"${name.replace(/[^\x21-\x7e]/g, "·")}" is not a header name`
-  if (controls.test(value)) return `the value of header ${name} holds control characters`
+  if (controls.test(value)) return `the value of header ${name} contains control characters`
   return taken.has(name.toLowerCase()) ? `header ${name} is set by the client itself` : undefined
 }

@@ -74,7 +74,7 @@ const framingOf = (status: number, headers: ReadonlyMap<string, string>): Framin
   const coding = headers.get("transfer-encoding")?.toLowerCase()
   if (coding === "chunked") return { tag: "chunked" }
   // We send no TE header, so no other coding was offered; guessing where such a body ends would be worse than failing.
-  if (coding !== undefined) return malformed(`transfer coding "${printable(coding)}" was not asked for`)
+  if (coding !== undefined) return malformed(`transfer coding "${printable(coding)}" was not requested`)
   const lengths = headers.get("content-length")
   if (lengths === undefined) return { tag: "until-close" }
   const [length = "", ...repeated] = lengths.split(",").map((value) => value.trim())

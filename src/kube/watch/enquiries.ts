@@ -53,7 +53,7 @@ export class HttpEnquiries implements Enquiries {
       return { type: "probe-failed", status: statusOfResponse(list.status, list.headers, list.body) }
     const version = metadataOf(list.body)?.resourceVersion
     if (version === undefined) {
-      return { type: "probe-failed", status: unreachable("the answer to a list has no metadata.resourceVersion") }
+      return { type: "probe-failed", status: unreachable("the response to a list has no metadata.resourceVersion") }
     }
     return { type: "probed", version, clusterUid: await clusterUid(this.#client) }
   }

@@ -58,7 +58,7 @@ export const listInPages = (step: Transition): void => {
 export const listAtOnce = (step: Transition): boolean => {
   const phase = step.phase
   if (phase.tag !== "paging" || !phase.continues || phase.whole) return false
-  begin(step, "a continue token expired before the last page: asking for everything at once")
+  begin(step, "a continue token expired before the last page: listing without pages")
   const stream = step.newStream()
   step.phase = { tag: "paging", stream, continues: false, whole: true }
   step.commands.push({ type: "open-whole-list", stream, version: versionToAskFor(step) })

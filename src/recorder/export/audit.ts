@@ -61,7 +61,7 @@ export const outcomeText = (outcome: ExportOutcome): string => {
     case "whole":
       return "whole"
     case "refused":
-      return `refused with ${outcome.refusal.status}: ${outcome.refusal.message}`
+      return `rejected with ${outcome.refusal.status}: ${outcome.refusal.message}`
     case "failed":
       return `failed: ${outcome.message}`
     case "limit":

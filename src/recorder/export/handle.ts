@@ -75,7 +75,7 @@ export const handleExportRequest = (
     if (wanted.dry_run === true) return yield* respondJson(response, sources.forecast(wanted), gone)
     const giveBack = sources.places.take()
     if (giveBack === undefined) {
-      const message = `${maximumExportsAtOnce} exports are under way, which is the most; try again`
+      const message = `${maximumExportsAtOnce} exports are already running, which is the limit; try again`
       audit(message, 0)
       return refuse(response, { status: 429, message, retryAfterSeconds })
     }

@@ -131,7 +131,7 @@ const selectorFault = ({ filters }: ExportRequest): string | undefined => {
 /** Formats that are replayed hold nothing else. */
 const sanitiseFault = ({ format, sanitise }: ExportRequest): string | undefined =>
   sanitise === "none" && format !== "ndjson"
-    ? `sanitise: none cannot be had in the format ${format}, whose objects are always made fit for replay; ask for ndjson`
+    ? `sanitise: none is not available for the format ${format}, whose objects are always prepared for replay; use ndjson`
     : undefined
 
 /** What is taken out of the objects of a trace, as it is named in its header and to people. */

@@ -89,7 +89,7 @@ export const startExport = (
     const settled = needsOwners(request, configuration)
       ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
       : noneUnknown
-    if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client has gone" })
+    if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client disconnected" })
     const started = yield* actors.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
@@ -145,7 +145,7 @@ export const firstLists = (
   ).pipe(Effect.map((names) => names.flat()))
 
 export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
-  const message = `${kinds.join(", ")}: being listed for the first time, so what there is of ${kinds.length === 1 ? "it" : "them"} is not known yet; ask again`
+  const message = `${kinds.join(", ")}: being listed for the first time, so ${kinds.length === 1 ? "its objects are" : "their objects are"} not known yet; try again`
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
@@ -161,7 +161,7 @@ export const missingOf = (
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
   const ahead = aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)
-  return faults.length === 0 ? undefined : `not everything that was asked for is recorded: ${faults.join("; ")}`
+  return faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
 }
 
 const refuseIncomplete = (

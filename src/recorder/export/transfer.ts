@@ -66,7 +66,7 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
       piece: async (piece) => {
         if ((await begun) === undefined || isOver) return
         if (bytes + piece.length > limits.bytes) {
-          const message = `the trace is larger than ${limits.bytes} bytes, which is the most that is allowed`
+          const message = `the trace is larger than ${limits.bytes} bytes, which is the limit`
           return settle({ tag: "limit", status: 413, bytes, message })
         }
         bytes += piece.length
@@ -98,7 +98,7 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
       ),
     )
     const tooLong = Effect.map(elapsed(clock, limits.milliseconds), (): ExportOutcome => {
-      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the most that is allowed`
+      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the limit`
       return { tag: "limit", status: 504, bytes, message }
     })
     const wentAway = Effect.map(aborted(gone), (): ExportOutcome => ({ tag: "gone", bytes }))

@@ -44,7 +44,7 @@ export const partlyRecorded = (
   const end = Math.min(untilTime, nowMicros)
   return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
     if (fromTime > nowMicros + clockTolerance)
-      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is to come" }]
+      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is in the future" }]
     // What was never listed to the end is recorded from now on at best.
     const since = sinceOf.get(gvk) ?? nowMicros
     if (since <= fromTime) return []
@@ -59,7 +59,7 @@ export const partlyRecorded = (
 /** What a request for all of a window that is not over yet is told; `undefined` if it is over. */
 export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
   untilTime > Math.max(fromTime, nowMicros + clockTolerance)
-    ? `the window ends at ${instant(Math.floor(untilTime / 1000))}, which is to come; it is ${instant(Math.floor(nowMicros / 1000))}`
+    ? `the window ends at ${instant(Math.floor(untilTime / 1000))}, which is in the future; it is now ${instant(Math.floor(nowMicros / 1000))}`
     : undefined
 
 const instant = (milliseconds: number): string =>

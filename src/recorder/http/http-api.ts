@@ -129,16 +129,20 @@ const answer = (
     const path = url?.pathname ?? ""
     const reads = request.method === "GET" || request.method === "HEAD"
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
-    if (sources === undefined) return text(response, 503, "the recorder is starting; ask again\n")
+    if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
     if (path === "/readyz" && reads) {
       const status = sources.isReady() ? 200 : 503
-      const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
+      const short = sources.isReady() ? "ok\n" : "not ready: first lists are not complete; see /readyz?verbose\n"
       return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
     }
     const action = actions.get(path)
     if (action === undefined) {
       if (path !== "/healthz" && path !== "/readyz")
-        return text(response, 404, "not found; there are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n")
+        return text(
+          response,
+          404,
+          "not found; available are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n",
+        )
       return wrongMethod(response, "GET, HEAD")
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
@@ -161,7 +165,11 @@ const actions: ReadonlyMap<string, Action> = new Map([
 
 const wrongMethod = (response: ServerResponse, allowed: string): void => {
   response.setHeader("Allow", allowed)
-  text(response, 405, allowed === "POST" ? "POST an export request to /export\n" : "only GET and HEAD\n")
+  text(
+    response,
+    405,
+    allowed === "POST" ? "send an export request to /export with POST\n" : "only GET and HEAD are allowed\n",
+  )
 }
 
 interface Turned {
@@ -192,8 +200,8 @@ const answerCoverage = (
   if (unknown !== undefined || start === undefined || end === undefined || start > end) {
     const message =
       unknown === undefined
-        ? "start and end are µs since 1970, the start not after the end"
-        : `there is no parameter ${JSON.stringify(unknown)}; there are start and end, in µs since 1970`
+        ? "start and end must be µs since 1970, and start must not be after end"
+        : `unknown parameter ${JSON.stringify(unknown)}; allowed are start and end, in µs since 1970`
     return Effect.sync(() => refuse(response, { status: 400, message }))
   }
   return respondJson(response, sources.coverage({ start, end }))

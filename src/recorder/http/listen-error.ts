@@ -11,7 +11,7 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
     const where = `${bracketed(this.host)}:${this.port}`
     switch (this.code) {
       case "EADDRINUSE":
-        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks a free one)`
+        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks any free port)`
       case "EACCES":
         return `listening on ${where} is not permitted; choose a port above 1023 with --port`
       case "EADDRNOTAVAIL":
@@ -19,7 +19,7 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
         return `${this.host} is not an address of this machine; choose one with --bind`
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `there is no host ${this.host}; choose an address of this machine with --bind`
+        return `host ${this.host} not found; choose an address of this machine with --bind`
       default:
         return `cannot listen on ${where}: ${this.code}`
     }

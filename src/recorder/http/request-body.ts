@@ -21,7 +21,7 @@ export type RequestBody =
 const tooLarge: RequestBody = {
   tag: "too-large",
   status: 413,
-  message: `an export request has at most ${exportRequestBytes} bytes`,
+  message: `an export request may have at most ${exportRequestBytes} bytes`,
 }
 
 /** Read all the same, a name would have other characters than were sent, and match nothing. */

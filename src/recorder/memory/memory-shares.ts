@@ -69,8 +69,8 @@ export const describeShortage = ({ bytes, file }: MemoryBound, kinds: number): s
   const whose = file === undefined ? "this machine has" : `by ${file} this process may take`
   const what = `a recorder of ${kinds} ${kinds === 1 ? "kind" : "kinds"} needs`
   return (
-    `${whose} ${inMebibytes(bytes)} of memory, and ${what} ${inMebibytes(needed)} when the disk is full while somebody ` +
-    "exports: it may be ended for want of memory then. Give it more (a pod: resources.limits.memory, which reel k8s " +
+    `${whose} ${inMebibytes(bytes)} of memory, and ${what} ${inMebibytes(needed)} when the disk is full during ` +
+    "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s " +
     "computes), or record fewer kinds"
   )
 }

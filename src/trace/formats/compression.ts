@@ -19,7 +19,7 @@ export class DecompressionError extends Schema.TaggedError<DecompressionError>()
   detail: Schema.String,
 }) {
   override get message(): string {
-    return `the ${this.compression} data is damaged behind byte ${this.offset} of its contents: ${this.detail}`
+    return `the ${this.compression} data is damaged after byte ${this.offset} of its contents: ${this.detail}`
   }
 }
 

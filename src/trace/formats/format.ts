@@ -73,7 +73,7 @@ export class BadTraceError extends Schema.TaggedError<BadTraceError>()("BadTrace
   detail: Schema.String,
 }) {
   override get message(): string {
-    return `not a ${this.format} trace that can be read: byte ${this.offset}: ${this.detail}`
+    return `not a readable ${this.format} trace: byte ${this.offset}: ${this.detail}`
   }
 }
 

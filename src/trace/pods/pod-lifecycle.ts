@@ -29,11 +29,11 @@ export interface PodLifetime {
 export type PodProblem =
   | "the object cannot be read"
   | "it has no status"
-  | "its status is no object"
-  | "its container statuses are no list of objects"
-  | "the state of a container is no object"
-  | "a time of a container is none"
-  | "spec.containers is no list"
+  | "its status is not an object"
+  | "its container statuses are not a list of objects"
+  | "the state of a container is not an object"
+  | "a container has an invalid time"
+  | "spec.containers is not a list"
 
 /** What is odd about an object that tells something all the same; the part it speaks of counts as absent. */
 export type PodOddity = "a container has no state or several" | "a container's state lacks its time"
@@ -54,14 +54,14 @@ export const observeLifetime = (
   mainContainers: () => number | undefined,
 ): ObservedLifetime | PodProblem => {
   if (status === undefined || status === null) return "it has no status"
-  if (!isRecord(status)) return "its status is no object"
+  if (!isRecord(status)) return "its status is not an object"
   const times = new ContainerTimes()
   const problem = times.read(status.initContainerStatuses, false) ?? times.read(status.containerStatuses, true)
   if (problem !== undefined) return problem
   const { start, end, mainEnds, oddity } = times
   if (end === undefined) return { start, end, oddity }
   const containers = mainContainers()
-  if (containers === undefined) return "spec.containers is no list"
+  if (containers === undefined) return "spec.containers is not a list"
   return { start, end: mainEnds === containers ? end : undefined, oddity }
 }
 
@@ -86,9 +86,9 @@ class ContainerTimes {
 
   read(statuses: unknown, isMain: boolean): PodProblem | undefined {
     if (statuses === undefined || statuses === null) return undefined
-    if (!Array.isArray(statuses)) return "its container statuses are no list of objects"
+    if (!Array.isArray(statuses)) return "its container statuses are not a list of objects"
     for (const status of statuses) {
-      if (!isRecord(status)) return "its container statuses are no list of objects"
+      if (!isRecord(status)) return "its container statuses are not a list of objects"
       const problem = this.#container(status.state, isMain)
       if (problem !== undefined) return problem
     }
@@ -97,9 +97,9 @@ class ContainerTimes {
 
   #container(state: unknown, isMain: boolean): PodProblem | undefined {
     if (state === undefined || state === null) return undefined
-    if (!isRecord(state)) return "the state of a container is no object"
+    if (!isRecord(state)) return "the state of a container is not an object"
     const given = [state.waiting, state.running, state.terminated].filter((each) => each !== undefined && each !== null)
-    if (given.some((each) => !isRecord(each))) return "the state of a container is no object"
+    if (given.some((each) => !isRecord(each))) return "the state of a container is not an object"
     if (given.length !== 1) {
       this.oddity = "a container has no state or several"
       return undefined
@@ -131,7 +131,7 @@ class ContainerTimes {
       return undefined
     }
     const seconds = typeof time === "string" && rfc3339.test(time) ? Math.floor(Date.parse(time) / 1000) : Number.NaN
-    return Number.isNaN(seconds) ? "a time of a container is none" : seconds
+    return Number.isNaN(seconds) ? "a container has an invalid time" : seconds
   }
 }
 

@@ -165,8 +165,11 @@ describe("a gap", () => {
   }
 
   test.each([
-    ["expired", "the server no longer had the changes after the last version recorded; its present state was listed"],
-    ["overload", "reading was suspended until the server hung up and forgot the changes; its present state was listed"],
+    ["expired", "the server no longer had the changes since the last recorded version; its current state was listed"],
+    [
+      "overload",
+      "reading was suspended until the server closed the watch and dropped the changes; its current state was listed",
+    ],
     ["cluster-restored", "another cluster"],
   ] as const)("by itself says what its reason means: %s", (reason, detail) => {
     expect(gapAfter(reason)).toMatchObject({ reason, detail })

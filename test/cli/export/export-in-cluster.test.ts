@@ -383,13 +383,13 @@ describe("what stands in the way is named, and nothing is written", () => {
   test("the recorder itself, in its own words", async () => {
     const { api } = await cluster((response) => {
       response.setHeader("Retry-After", "2")
-      response.writeHead(429).end("2 exports are under way, which is the most; try again\n")
+      response.writeHead(429).end("2 exports are already running, which is the limit; try again\n")
     })
     expect(await failing({ path: await kubeconfig(serverOf(api)) })).toEqual({
       code: exitCodes.failed,
       output: "",
       error:
-        "reel export: the recorder kubereel/kubereel rejected the export with status 429: 2 exports are under way, which is the most; try again. Try again in 2 s\n",
+        "reel export: the recorder kubereel/kubereel rejected the export with status 429: 2 exports are already running, which is the limit; try again. Try again in 2 s\n",
     })
   })
 
@@ -494,7 +494,7 @@ describe("through an HTTP proxy", () => {
     expect([code, error]).toEqual([
       exitCodes.failed,
       expect.stringContaining(
-        `the proxy http://127.0.0.1:${proxy.port} opens no tunnel to localhost:${api.port}: it answered 407`,
+        `the proxy http://127.0.0.1:${proxy.port} did not open a tunnel to localhost:${api.port}: it answered 407`,
       ),
     ])
   })

@@ -97,7 +97,7 @@ describe("an https server behind a proxy", () => {
     expect(outcome).toEqual({
       tag: "connection",
       code: "ERR_PROXY_REFUSED",
-      message: `proxy http://127.0.0.1:${proxy.port} did not open a tunnel to localhost:1: it answered 407 Proxy Authentication Required`,
+      message: `proxy http://127.0.0.1:${proxy.port} did not open a tunnel to localhost:1: it returned 407 Proxy Authentication Required`,
     })
   })
 
@@ -105,7 +105,7 @@ describe("an https server behind a proxy", () => {
     ["cannot reach the server", "HTTP/1.1 502 Bad Gateway\r\n\r\n", "502 Bad Gateway"],
     ["speaks something else", "SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP/1 status line"],
     ["answers without end", `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(20_000)}`, "longer than 65536 bytes"],
-    ["closes", "", "closed the connection without an answer"],
+    ["closes", "", "closed the connection without a response"],
     ["says more than it was asked", "HTTP/1.1 200 OK\r\n\r\nhello", "sent data before the tunnel was used"],
   ])("is not reached when the proxy %s", async (_name, text, message) => {
     await using proxy = await TcpServer.start((socket) => socket.end(text))

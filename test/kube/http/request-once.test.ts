@@ -94,8 +94,8 @@ describe("a one-off request", () => {
   })
 
   test.each([
-    ["in the middle of the answer", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
-    ["without an answer (ERR_NO_RESPONSE)", ""],
+    ["in the middle of the response", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
+    ["without a response (ERR_NO_RESPONSE)", ""],
     ["not valid HTTP: not an HTTP/1 response", "hello"],
   ])("fails with words for people: %s", async (words, text) => {
     await using server = await TcpServer.start((socket) => socket.end(text))

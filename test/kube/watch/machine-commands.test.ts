@@ -111,7 +111,7 @@ test("a list that goes round a line that cannot be read says so, the other reaso
   }
   const started = (): ReadonlyArray<unknown> =>
     world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
-  const detail = expect.stringMatching(/follows version 100 came twice .* cannot be read \(not JSON at byte 7\)/)
+  const detail = expect.stringMatching(/after version 100 could not be parsed, twice \(not JSON at byte 7\)/)
   expect(started().at(-1)).toEqual(["expired", detail])
   // A list that fails and is tried again is the same list.
   world.feed({ type: "refused", stream: world.stream, status: status(500) })

@@ -42,7 +42,7 @@ describe("rule 12", () => {
   test("rule 12: another UID of kube-system is another cluster, whatever its version", async () => {
     const watched = await start({ before: holding("a"), resumeVersion: "1001", clusterUid: "another" })
     await relisted(watched)
-    expect(watched.notebook.of("epoch")[0]).toContain("this is another cluster")
+    expect(watched.notebook.of("epoch")[0]).toContain("this is a different cluster")
     expect(watched.notebook.of("cluster")).toEqual([watched.sandbox.clusterUid])
     expect(watched.notebook.alive).toEqual(["a"])
   })
@@ -82,7 +82,7 @@ describe("rule 12", () => {
     for (let change = 0; change < 1100; change++) watched.sandbox.put("v1.Secret", { metadata: { name: "s" } })
     holding("b")(watched.sandbox)
     await relisted(watched)
-    expect(watched.notebook.of("epoch")[0]).toContain("this is another cluster")
+    expect(watched.notebook.of("epoch")[0]).toContain("this is a different cluster")
     expect(watched.notebook.alive).toEqual(["b"])
   })
 

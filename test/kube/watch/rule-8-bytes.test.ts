@@ -77,7 +77,7 @@ describe("rule 8", () => {
     }
     await watched.sees(() => watched.notebook.of("list completed").length === 2)
     expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
-    expect(watched.notebook.listDetails).toEqual([expect.stringMatching(/came twice in a form that cannot be read/)])
+    expect(watched.notebook.listDetails).toEqual([expect.stringMatching(/could not be parsed, twice/)])
     expect(watched.notebook.of("state").at(-2)).toBe(`listing: ${watched.notebook.listDetails[0]}`)
     // The server has not lost the version, so it need not be asked for the very latest state.
     const list = watched.queries("watch").at(-1)

@@ -50,7 +50,7 @@ describe("an export request", () => {
 
   test("for objects as the server sent them is refused in formats that are replayed", () => {
     for (const format of ["simkube", "kwok"]) {
-      expect(refusal({ ...good, format, sanitise: "none" })).toContain(`in the format ${format}`)
+      expect(refusal({ ...good, format, sanitise: "none" })).toContain(`for the format ${format}`)
       expect(readExportRequest(JSON.stringify({ ...good, format, sanitise: "replay" }))).toMatchObject({
         tag: "request",
       })

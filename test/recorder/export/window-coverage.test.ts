@@ -48,10 +48,10 @@ describe("a window", () => {
     const ending = (untilTime: number) => aheadOfNow({ fromTime: 0, untilTime }, now)
     expect(ending(now + clockTolerance)).toBeUndefined()
     expect(ending(at("2026-11-21T11:00:00Z"))).toBe(
-      "the window ends at 2026-11-21T11:00:00.000Z, which is to come; it is 2026-11-21T10:30:00.000Z",
+      "the window ends at 2026-11-21T11:00:00.000Z, which is in the future; it is now 2026-11-21T10:30:00.000Z",
     )
     expect(aheadOfNow({ fromTime: now * 2, untilTime: now * 2 }, now)).toBeUndefined()
-    expect(ending(Number.MAX_SAFE_INTEGER)).toContain("which is to come")
+    expect(ending(Number.MAX_SAFE_INTEGER)).toContain("which is in the future")
   })
 
   test("without length lacks nothing, wherever it stands", () => {

@@ -106,7 +106,7 @@ describe("of a recording", () => {
     expect(whole).toMatchObject({ format: "ndjson", incomplete: ["v1.Secret=forbidden"], leftOut: [], refusals: [] })
     expect(whole.kinds.map(({ gvk }) => gvk)).toEqual(["v1.ConfigMap", "apps/v1.Deployment", "v1.Secret"])
     expect((await forecast({ require: "all" })).refusals).toEqual([
-      expect.stringMatching(/^not everything that was asked for is recorded: v1\.Secret is forbidden \(/),
+      expect.stringMatching(/^not everything requested is recorded: v1\.Secret is forbidden \(/),
     ])
     expect((await forecast({ format: "simkube" })).leftOut).toEqual(["v1.ConfigMap", "v1.Secret"])
     const filters = { ...everything("ndjson").filters, excluded_kinds: ["v1.S*"] }
@@ -218,7 +218,7 @@ describe("of a recording", () => {
   test("a window that is not over yet is refused by require=all, and otherwise holds what there is", async () => {
     const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap"] }
     const refused = await recorder.post({ ...everything("ndjson"), filters, require: "all" })
-    expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("which is to come")])
+    expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("which is in the future")])
     const taken = await recorder.post({ ...everything("ndjson"), filters })
     expect([taken.status, taken.headers.get("kubereel-incomplete")]).toEqual([200, null])
     await taken.text()
@@ -255,7 +255,7 @@ describe("of a recording", () => {
     const refused = await recorder.post({ ...everything("ndjson"), ...untilNow(), require: "all" })
     expect([refused.status, await refused.text()]).toEqual([
       409,
-      "not everything that was asked for is recorded: the window has 1 gap\n",
+      "not everything requested is recorded: the window has 1 gap\n",
     ])
     expect((await forecast({ require: "all" })).refusals).toEqual([expect.stringContaining("the window has 1 gap")])
     const before = { start_time: 0, end_time: gap?.start ?? 0 }

@@ -49,7 +49,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     const advice: ReadonlyArray<readonly [string, RegExp]> = [
       [
         "/proc/kubereel",
-        /ERROR data directory \/proc\/kubereel cannot be made \(ENOENT: .*\)\. Choose another --data-dir/,
+        /ERROR data directory \/proc\/kubereel cannot be created \(ENOENT: .*\)\. Choose another --data-dir/,
       ],
       [file, /ERROR data directory .*file is not a directory.*\. Choose another --data-dir/],
       [`${file}/below`, /ERROR data directory .*below is not a directory.*\. Choose another --data-dir/],
@@ -164,7 +164,9 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     try {
       const start = (...more: string[]) => linesOfFailedStart(place.record({ cluster: { server: sandbox.url }, more }))
       expect(await start("--port", String(port))).toEqual([
-        expect.stringContaining(`port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks a free one)`),
+        expect.stringContaining(
+          `port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks any free port)`,
+        ),
       ])
       // A port in use is no reason for a lock and an empty recording in a directory that somebody named.
       expect(existsSync(place.path("data"))).toBe(false)

@@ -167,7 +167,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
       await giveUp(recorded)
       await recorded.stopRecording()
       expect(recorded.notices.filter(({ type }) => type === "unwritten")).toEqual([
-        { type: "unwritten", what: `the gap that begins where ${gvk} was given up` },
+        { type: "unwritten", what: `the gap from the point at which recording ${gvk} stopped` },
       ])
     } finally {
       limitFiles("unlimited")

@@ -84,7 +84,7 @@ describe("two exports at once", () => {
       const [one, other] = [await exports.reader(0), await exports.reader(1)]
       const refused = await post(url)
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"])
-      expect(await refused.text()).toBe("2 exports are under way, which is the most; try again\n")
+      expect(await refused.text()).toBe("2 exports are already running, which is the limit; try again\n")
       await one.piece(Buffer.from("x"))
       one.end(undefined)
       expect(await (await first).text()).toBe("x")
@@ -160,13 +160,13 @@ describe("a trace", () => {
       await (await exports.reader(1)).piece(Buffer.from("123456"))
       expect([(await refused).status, await (await refused).text()]).toEqual([
         413,
-        "the trace is larger than 5 bytes, which is the most that is allowed\n",
+        "the trace is larger than 5 bytes, which is the limit\n",
       ])
     })
     expect(exports.cancelled).toBe(2)
     expect(exports.outcomes()).toEqual([
-      ["given up: the trace is larger than 5 bytes, which is the most that is allowed", 5],
-      ["given up: the trace is larger than 5 bytes, which is the most that is allowed", 0],
+      ["given up: the trace is larger than 5 bytes, which is the limit", 5],
+      ["given up: the trace is larger than 5 bytes, which is the limit", 0],
     ])
   })
 
@@ -179,7 +179,7 @@ describe("a trace", () => {
       exports.clock.advance(3000)
       await expect(answer.text()).rejects.toThrow()
     })
-    expect(exports.outcomes()).toEqual([["given up: it took longer than 3 s, which is the most that is allowed", 4]])
+    expect(exports.outcomes()).toEqual([["given up: it took longer than 3 s, which is the limit", 4]])
     expect(exports.clock.pending).toBe(0)
   })
 })

@@ -47,7 +47,7 @@ test("an address is taken before there is anything to say, and whoever comes by 
       })
     expect(yield* get("/healthz")).toEqual([200, "ok\n"])
     for (const path of ["/readyz", "/metrics", "/export"]) {
-      expect(yield* get(path)).toEqual([503, "the recorder is starting; ask again\n"])
+      expect(yield* get(path)).toEqual([503, "the recorder is starting; try again\n"])
     }
     yield* serveHttpApi(bound, sources)
     expect(yield* get("/readyz")).toEqual([200, "ok\n"])

@@ -5,7 +5,10 @@ test.each([
   ["discovery: 10.0.0.1:6443: connect ECONNREFUSED 10.0.0.1:6443 (ECONNREFUSED)", /; nothing listens there: /],
   ["discovery: a.invalid:1: getaddrinfo ENOTFOUND a.invalid (ENOTFOUND)", /; there is no such host: /],
   ["list: HTTP 401 Unauthorized: Unauthorized", /; the credentials are not accepted: /],
-  ["x: certificate has expired (CERT_HAS_EXPIRED), 12 bytes of a line were cut off", /; the certificate has expired: /],
+  [
+    "x: certificate has expired (CERT_HAS_EXPIRED), 12 bytes of a line were truncated",
+    /; the certificate has expired: /,
+  ],
 ])("%s comes with what to do", (reason, advice) => {
   const advised = withAdvice(reason)
   expect(advised.startsWith(reason)).toBe(true)

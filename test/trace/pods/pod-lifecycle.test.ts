@@ -64,21 +64,21 @@ describe("a Pod object", () => {
   test.each([
     [undefined, "it has no status"],
     [null, "it has no status"],
-    ["Running", "its status is no object"],
-    [[], "its status is no object"],
-    [{ containerStatuses: {} }, "its container statuses are no list of objects"],
-    [{ initContainerStatuses: [7] }, "its container statuses are no list of objects"],
-    [{ containerStatuses: [{ state: "running" }] }, "the state of a container is no object"],
-    [{ containerStatuses: [{ state: { running: true } }] }, "the state of a container is no object"],
-    [{ containerStatuses: [{ state: { running: { startedAt: 5 } } }] }, "a time of a container is none"],
-    [{ containerStatuses: [{ state: { running: { startedAt: "yesterday" } } }] }, "a time of a container is none"],
-    [{ containerStatuses: [{ state: { running: { startedAt: "2026-02-31" } } }] }, "a time of a container is none"],
+    ["Running", "its status is not an object"],
+    [[], "its status is not an object"],
+    [{ containerStatuses: {} }, "its container statuses are not a list of objects"],
+    [{ initContainerStatuses: [7] }, "its container statuses are not a list of objects"],
+    [{ containerStatuses: [{ state: "running" }] }, "the state of a container is not an object"],
+    [{ containerStatuses: [{ state: { running: true } }] }, "the state of a container is not an object"],
+    [{ containerStatuses: [{ state: { running: { startedAt: 5 } } }] }, "a container has an invalid time"],
+    [{ containerStatuses: [{ state: { running: { startedAt: "yesterday" } } }] }, "a container has an invalid time"],
+    [{ containerStatuses: [{ state: { running: { startedAt: "2026-02-31" } } }] }, "a container has an invalid time"],
   ])("%j is answered with what is wrong with it", (status, problem) => {
     expect(observeLifetime(status, () => 1)).toBe(problem)
   })
 
   test("without a list of containers cannot have ended", () => {
-    expect(observeLifetime({ containerStatuses: [ended(1, 2)] }, () => undefined)).toBe("spec.containers is no list")
+    expect(observeLifetime({ containerStatuses: [ended(1, 2)] }, () => undefined)).toBe("spec.containers is not a list")
   })
 
   test("never causes an exception, whatever it holds", () => {

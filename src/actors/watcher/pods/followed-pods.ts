@@ -34,8 +34,7 @@ export interface InterruptedKind {
 /** What the gap of an interrupted kind says. */
 export const interruption = {
   reason: "stopped",
-  detail:
-    "pod lifecycles were not recorded for a while and are again; to know all pods, the server's present state was listed",
+  detail: "pod lifecycles were not recorded for a while; to find all pods, the server's current state was listed",
 } as const
 
 export const followedPods = (gvk: string, kind: KindResumePoint, pods: StoredPods): FollowedPods => {

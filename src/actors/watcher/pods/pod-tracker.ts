@@ -189,7 +189,7 @@ export class PodTracker {
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     this.#alarm(
       `the lifecycle of pod ${namespace}/${name} cannot be followed: ${reason}; ` +
-        "other pods like it are counted and not told of",
+        "further pods with this problem are counted but not logged",
     )
   }
 }

@@ -9,9 +9,10 @@ import { type OwedList, repeatedFirstList } from "./owed-list.ts"
 
 /** What a gap says unless something has told more. */
 const gapDetails = {
-  expired: "the server no longer had the changes after the last version recorded; its present state was listed",
-  overload: "reading was suspended until the server hung up and forgot the changes; its present state was listed",
-  stopped: "recording had stopped; the server's present state was listed",
+  expired: "the server no longer had the changes since the last recorded version; its current state was listed",
+  overload:
+    "reading was suspended until the server closed the watch and dropped the changes; its current state was listed",
+  stopped: "recording had stopped; the server's current state was listed",
 } as const
 
 /** Where the recording of the kind stands. */
@@ -76,7 +77,7 @@ export class ListUnderWay {
     if (reason !== "first") return reason
     if (this.#owed !== undefined) return this.#owed.reason
     if (this.#recorded.epoch === 0 || this.#recorded.completeVersion !== "") return reason
-    this.#epochDetail ||= "the recorder ended before the list that a restored cluster called for was complete"
+    this.#epochDetail ||= "the recorder ended before the list of a restored cluster was complete"
     return "cluster-restored"
   }
 

@@ -3,8 +3,8 @@
  * errors inside a 200 answer are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
-import { absent, begin } from "../course.ts"
 import { expired, list, listAtOnce, listInPages } from "../listing.ts"
+import { absent, begin } from "../resuming.ts"
 import { giveUpSuccessor, succeed } from "../watching.ts"
 import type { Input, Phase, StreamId } from "./protocol.ts"
 import { classify } from "./refusal.ts"
@@ -57,8 +57,8 @@ export const malformed = (step: Transition, stream: StreamId, description: strin
   if (step.memory.malformedAt === delivered) {
     // The closed list of reasons has none that fits better: the server has the change, and it cannot be had from it any
     // more. It still has the version, so a state not older than that will do, and may come from its cache.
-    const detail = `what follows version ${delivered} came twice in a form that cannot be read (${description})`
-    return list(step, "expired", { fromDelivered: true, detail: `${detail}; the present state was listed instead` })
+    const detail = `the data after version ${delivered} could not be parsed, twice (${description})`
+    return list(step, "expired", { fromDelivered: true, detail: `${detail}; the current state was listed instead` })
   }
   step.remember({ malformedAt: delivered })
   step.fail(failure("MalformedLine", description), "watch", "watch")
@@ -107,7 +107,7 @@ export const silent = (step: Transition, stream: StreamId): void => {
   // Synthetic events came and the end bookmark never did: the server does not know the parameter (rule 2).
   if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)
   step.remember({ suspicious: true })
-  const status = failure("Silent", "no byte came for longer than the server ever stays silent")
+  const status = failure("Silent", "no byte arrived for longer than the server is ever silent")
   step.fail(status, isListing(phase) ? "list" : "watch", "watch")
 }
 

@@ -129,12 +129,12 @@ export const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion
 }
 
 const describeEnd = (outcome: StreamEnd, pending: number): string => {
-  const cut = pending > 0 ? `, ${pending} bytes of a line were cut off` : ""
+  const cut = pending > 0 ? `, ${pending} bytes of a line were truncated` : ""
   switch (outcome.tag) {
     case "complete":
       return `the server ended the response${cut}`
     case "truncated":
-      return `the server hung up${cut}`
+      return `the server closed the connection${cut}`
     case "aborted":
       return "closed by us"
     case "connection":

@@ -95,7 +95,7 @@ export class NdjsonReader {
       return [this.#item(fields, object, line)]
     } catch (error) {
       if (!(error instanceof MalformedJsonError)) throw error
-      throw isLast ? this.#error("truncated", "the line is cut off") : this.#error("json", error.message)
+      throw isLast ? this.#error("truncated", "the line is truncated") : this.#error("json", error.message)
     }
   }
 

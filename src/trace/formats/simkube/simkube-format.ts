@@ -144,7 +144,7 @@ class SimkubeEncoder implements TraceEncoder {
 
   *finish(): Generator<Uint8Array> {
     if (this.#copy === undefined) return yield* this.#expectRecording().finish()
-    if (!this.#copy.hasConfig) throw unwritable("the trace has lost SimKube's configuration")
+    if (!this.#copy.hasConfig) throw unwritable("the trace has no SimKube configuration")
     yield* this.#copy.finish()
   }
 

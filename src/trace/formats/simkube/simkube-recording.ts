@@ -77,7 +77,7 @@ export class RecordingWriter {
   #configure(config: Uint8Array): void {
     const value = parseExactJson(config)
     const tracked = isJsonObject(value) ? readTrackedObjects(value.trackedObjects) : undefined
-    if (tracked === undefined) throw unwritable("config.trackedObjects has another shape")
+    if (tracked === undefined) throw unwritable("config.trackedObjects is invalid")
     this.#tracked = new Map(tracked)
     const isTracked = (gvk: string): boolean => tracked.get(gvk)?.trackLifecycle === true
     this.#computed = this.#options.facts?.lifecycles("first", isTracked) ?? []

@@ -199,8 +199,7 @@ export class SimkubeItemReader<Value> {
       }
       case "config": {
         const trackedObjects = readTrackedObjects(reader.readJsonObject().trackedObjects)
-        if (trackedObjects === undefined)
-          throw this.#error("malformed", start, "config.trackedObjects has another shape")
+        if (trackedObjects === undefined) throw this.#error("malformed", start, "config.trackedObjects is invalid")
         if (this.#values.config === undefined) return [{ type: "config", trackedObjects }]
         reader.position = start
         return [{ type: "config", trackedObjects, config: this.#values.config(reader) }]
@@ -266,7 +265,7 @@ const readSeconds = (reader: MessagePackReader): number => {
   const start = reader.position
   const seconds = reader.readInteger()
   if (typeof seconds === "bigint" || Math.abs(seconds) > LAST_SECOND)
-    throw unexpected(start, "a time that no clock shows: beyond 2^53 µs")
+    throw unexpected(start, "a time out of range: beyond 2^53 µs")
   return seconds
 }
 

@@ -141,8 +141,8 @@ describe("objects that tell nothing", () => {
     const reasons = bench.said.map((line) => /followed: (.*);/.exec(line)?.[1])
     expect(reasons).toEqual([
       "it has no status",
-      "its status is no object",
-      "its container statuses are no list of objects",
+      "its status is not an object",
+      "its container statuses are not a list of objects",
       "a container has no state or several",
     ])
     expect(bench.completeThrough).toBe("7")

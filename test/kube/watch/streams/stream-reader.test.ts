@@ -146,15 +146,15 @@ describe("a watch", () => {
   })
 
   test.each<readonly [StreamEnd, string]>([
-    [complete, "ended complete: the server ended the response, 7 bytes of a line were cut off"],
-    [{ tag: "truncated" }, "ended truncated: the server hung up, 7 bytes of a line were cut off"],
+    [complete, "ended complete: the server ended the response, 7 bytes of a line were truncated"],
+    [{ tag: "truncated" }, "ended truncated: the server closed the connection, 7 bytes of a line were truncated"],
     [{ tag: "aborted" }, "ended aborted: closed by us"],
     [
       { tag: "connection", code: "ECONNRESET", message: "reset" },
-      "ended connection: reset (ECONNRESET), 7 bytes of a line were cut off",
+      "ended connection: reset (ECONNRESET), 7 bytes of a line were truncated",
     ],
-    [{ tag: "malformed", message: "bad chunk" }, "ended malformed: bad chunk, 7 bytes of a line were cut off"],
-    [{ tag: "timeout", afterMs: 5, message: "late" }, "ended timeout: late, 7 bytes of a line were cut off"],
+    [{ tag: "malformed", message: "bad chunk" }, "ended malformed: bad chunk, 7 bytes of a line were truncated"],
+    [{ tag: "timeout", afterMs: 5, message: "late" }, "ended timeout: late, 7 bytes of a line were truncated"],
   ])("tells how it ended: %j", (end, expected) => {
     const { said, receive, reader } = watch()
     reader.head(200, noHeaders)
@@ -236,7 +236,7 @@ describe("a page of a list", () => {
     reader.head(200, noHeaders)
     receive(list({ resourceVersion: "9" }).slice(0, -1))
     reader.end({ tag: "truncated" })
-    expect(said.at(-1)).toBe("ended truncated: the server hung up")
+    expect(said.at(-1)).toBe("ended truncated: the server closed the connection")
   })
 
   test("an empty one is a page of nothing; items may be null, as Go writes an empty slice", () => {

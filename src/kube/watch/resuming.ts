@@ -1,6 +1,6 @@
 /**
- * Where to go: find the kind, make sure of the server, then resume where the recording ends, or list. Every way back after
- * a wait leads through here.
+ * The steps that lead to a watch or a list: find the kind, check that the server is the one that was recorded, then resume where the
+ * recording ends, or list. Every wait ends here.
  */
 import type { ApiStatus } from "../status.ts"
 import { list, openList, restored } from "./listing.ts"
@@ -53,7 +53,7 @@ export const probed = (step: Transition, version: string, clusterUid: string | u
   identify(step, clusterUid)
   if (known !== undefined && clusterUid !== undefined && known !== clusterUid) {
     const change = `namespace kube-system has UID ${clusterUid}, it had ${known}`
-    return restored(step, `${change}: this is another cluster, or it was built anew`)
+    return restored(step, `${change}: this is a different cluster, or it was rebuilt`)
   }
   if (step.isBehind(version)) return restored(step, step.behind(version))
   begin(step)
@@ -71,7 +71,7 @@ export const absent = (step: Transition): void => {
   step.commands.push({
     type: "state",
     state: "waiting",
-    detail: "the kind is not installed; looking for it again and again",
+    detail: "the kind is not installed; checking for it regularly",
   })
   step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
 }
