@@ -4,6 +4,7 @@
  */
 import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/client/api-client.ts"
+import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
@@ -21,11 +22,14 @@ export class LocalCluster implements AsyncDisposable {
   /** A client for whoever wants to make something happen in it. */
   readonly client: ApiClient
   readonly #manager: WorkloadManager
+  readonly #transports: ReadonlyArray<LocalTransport>
 
-  private constructor(sandbox: Sandbox, manager: WorkloadManager) {
+  private constructor(sandbox: Sandbox, manager: WorkloadManager, transport: LocalTransport) {
     this.sandbox = sandbox
     this.#manager = manager
-    this.client = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-sandbox" })
+    const own = new LocalTransport(sandbox, "kubereel-sandbox")
+    this.#transports = [transport, own]
+    this.client = new ApiClient({ server: own, userAgent: "kubereel-sandbox" })
   }
 
   /** Resolves when the nodes exist and the controllers watch. Rejects when the port cannot be had. */
@@ -36,16 +40,18 @@ export class LocalCluster implements AsyncDisposable {
       lifecycle: true,
       ...(onTrouble !== undefined && { onTrouble }),
     })
+    const transport = new LocalTransport(sandbox, "kubereel-workload")
     try {
       const manager = await WorkloadManager.start({
-        server: sandbox.endpoint,
+        server: transport,
         nodes,
         ...(server.clock !== undefined && { clock: server.clock }),
         ...(delays !== undefined && { delays }),
         ...(onTrouble !== undefined && { onTrouble }),
       })
-      return new LocalCluster(sandbox, manager)
+      return new LocalCluster(sandbox, manager, transport)
     } catch (error) {
+      transport.close()
       await sandbox.close()
       throw error
     }
@@ -55,6 +61,7 @@ export class LocalCluster implements AsyncDisposable {
   async close(): Promise<void> {
     this.client.close()
     await this.#manager.close()
+    for (const transport of this.#transports) transport.close()
     await this.sandbox.close()
   }
 

@@ -1,6 +1,8 @@
 /** The object cache: what all controllers look at, and what they are told of it. */
 
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { ObjectChange } from "../../src/host/change-feed.ts"
 import { ObjectCache } from "../../src/host/object-cache.ts"
 import type { ApiObject } from "../../src/kube/client/objects.ts"
 
@@ -90,5 +92,188 @@ describe("The object cache", () => {
     expect(cache.controlledBy("two")).toHaveLength(1)
     cache.watched(object("a", 12, "a", "two"), true)
     expect(cache.controlledBy("two")).toEqual([])
+  })
+})
+
+describe("Handlers of the cache", () => {
+  const item = (name: string, version: number, uid = name): ApiObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: "default", uid, resourceVersion: String(version), labels: { app: uid } },
+  })
+  const inWords = ({ previous, current, isFinalStateUnknown }: ObjectChange<ApiObject>): string =>
+    current === undefined
+      ? `-${previous?.metadata.uid}@${previous?.metadata.resourceVersion}${isFinalStateUnknown ? "?" : ""}`
+      : `${previous === undefined ? "+" : "="}${current.metadata.uid}@${current.metadata.resourceVersion}`
+  const listening = (cache: ObjectCache<ApiObject>) => {
+    const story: string[] = []
+    return { story, end: cache.onChange((changes) => void story.push(...changes.map(inWords))) }
+  }
+  const list = (cache: ObjectCache<ApiObject>, version: number, ...items: ApiObject[]): void => {
+    cache.listStarted()
+    for (const each of items) cache.listedItem(each)
+    cache.listCompleted(String(version))
+  }
+
+  test("that come late are told first what there is, then what follows, without gap or repeat", () => {
+    const cache = new ObjectCache<ApiObject>()
+    list(cache, 5, item("a", 1), item("b", 2))
+    cache.watched(item("c", 6), false)
+    const { story, end } = listening(cache)
+    expect(story).toEqual(["+a@1", "+b@2", "+c@6"])
+    cache.watched(item("a", 7), false)
+    cache.flush()
+    end()
+    cache.watched(item("a", 8), false)
+    cache.flush()
+    expect(story.slice(3)).toEqual(["=a@7"])
+  })
+
+  test("that come from within a handler are told each object once, too", () => {
+    const cache = new ObjectCache<ApiObject>()
+    let inner: ReadonlyArray<string> = []
+    let isFirst = true
+    cache.onChange(() => {
+      if (!isFirst) return
+      isFirst = false
+      inner = listening(cache).story
+      cache.wrote(item("own", 9))
+    })
+    list(cache, 5, item("a", 1))
+    expect(inner).toEqual(["+a@1", "+own@9"])
+  })
+
+  test("learn of a deletion missed while nobody watched, with the last state known", () => {
+    const cache = new ObjectCache<ApiObject>()
+    list(cache, 5, item("a", 1), item("b", 2))
+    const { story } = listening(cache)
+    story.length = 0
+    list(cache, 9, item("b", 2))
+    expect(story).toEqual(["-a@1?"])
+  })
+
+  test("learn of both when another object has the name by then", () => {
+    const cache = new ObjectCache<ApiObject>()
+    list(cache, 5, item("a", 1, "first"))
+    const { story } = listening(cache)
+    story.length = 0
+    list(cache, 9, item("a", 8, "second"))
+    expect(story).toEqual(["-first@1?", "+second@8"])
+  })
+
+  test("get the last state of what was deleted before their eyes, not the one from before", () => {
+    const cache = new ObjectCache<ApiObject>()
+    list(cache, 5, item("a", 1))
+    const { story } = listening(cache)
+    story.length = 0
+    cache.watched(item("a", 6), true)
+    cache.flush()
+    expect(story).toEqual(["-a@6"])
+  })
+
+  test("are told all the same when one before them throws, and so is that one of what follows", () => {
+    const errors: unknown[] = []
+    const cache = new ObjectCache<ApiObject>({ onHandlerError: (error) => errors.push(error) })
+    let calls = 0
+    cache.onChange(() => {
+      calls++
+      throw new Error("a defect")
+    })
+    const { story } = listening(cache)
+    list(cache, 5, item("a", 1))
+    list(cache, 6, item("a", 6))
+    expect([story, calls, errors.length]).toEqual([["+a@1", "=a@6"], 2, 2])
+  })
+
+  test("are told of every object by a resync", () => {
+    const cache = new ObjectCache<ApiObject>()
+    list(cache, 5, item("a", 1), item("b", 2))
+    const { story } = listening(cache)
+    story.length = 0
+    cache.resync()
+    expect(story).toEqual(["=a@1", "=b@2"])
+  })
+
+  test("see, through any history of lists, watches and own writes, an end that is the server's, and each deletion once", () => {
+    type Happening = {
+      readonly do: "put" | "delete" | "write" | "miss-put" | "miss-delete" | "relist"
+      readonly name: string
+    }
+    const happening: fc.Arbitrary<Happening> = fc.record({
+      do: fc.constantFrom("put", "delete", "write", "miss-put", "miss-delete", "relist"),
+      name: fc.constantFrom("a", "b", "c"),
+    })
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 40, size: "max" }), (happenings) => {
+        const server = new Map<string, ApiObject>()
+        let version = 0
+        let lives = 0
+        let isMissing = false
+        const cache = new ObjectCache<ApiObject>()
+        const known = new Map<string, string>()
+        const wrong: string[] = []
+        cache.onChange((changes) => {
+          for (const { previous, current } of changes) {
+            const uid = (current ?? previous)?.metadata.uid ?? ""
+            const object = (current ?? previous) as ApiObject
+            if (previous === undefined && known.has(uid)) wrong.push(`${uid} added twice`)
+            if (previous !== undefined && !known.has(uid)) wrong.push(`${uid} changed or deleted before it was added`)
+            if (current === undefined) known.delete(uid)
+            else known.set(uid, object.metadata.resourceVersion ?? "")
+          }
+        })
+        const relist = (): void => {
+          list(cache, version, ...server.values())
+          isMissing = false
+        }
+        relist()
+        for (const step of happenings) {
+          if (step.do === "relist") {
+            relist()
+            continue
+          }
+          const before = server.get(step.name)
+          version++
+          // While events are missed the watch is down: it comes back with a list.
+          if (step.do.startsWith("miss")) isMissing = true
+          if (step.do === "delete" || step.do === "miss-delete") {
+            if (before === undefined) continue
+            server.delete(step.name)
+            if (!isMissing) cache.watched(item(step.name, version, before.metadata.uid), true)
+          } else {
+            const object = item(step.name, version, before?.metadata.uid ?? `${step.name}-${++lives}`)
+            server.set(step.name, object)
+            if (step.do === "write") cache.wrote(object)
+            if (!isMissing) cache.watched(object, false)
+          }
+          cache.flush()
+        }
+        relist()
+        const expected = [...server.values()].map(({ metadata }) => [metadata.uid, metadata.resourceVersion])
+        expect(wrong).toEqual([])
+        expect([...known].sort()).toEqual(expected.sort())
+        expect([...cache.all()].map(({ metadata }) => metadata.uid).sort()).toEqual(expected.map(([uid]) => uid))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe("An index", () => {
+  test("finds objects by what it says of them, those of before and those that change", () => {
+    const cache = new ObjectCache<ApiObject>()
+    const labelled = (name: string, version: number, ...apps: string[]): ApiObject => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, uid: name, resourceVersion: String(version), annotations: { apps: apps.join(",") } },
+    })
+    cache.watched(labelled("a", 1, "x", "y"), false)
+    cache.addIndex("app", ({ metadata }) => metadata.annotations?.apps?.split(",") ?? [])
+    cache.watched(labelled("b", 2, "y"), false)
+    const names = (app: string): ReadonlyArray<string> => cache.byIndex("app", app).map(({ metadata }) => metadata.name)
+    expect([names("x"), names("y"), names("z")]).toEqual([["a"], ["a", "b"], []])
+    cache.watched(labelled("a", 3, "z"), false)
+    cache.watched(labelled("b", 4), true)
+    expect([names("x"), names("y"), names("z")]).toEqual([[], [], ["a"]])
   })
 })

@@ -3,8 +3,8 @@
  * errors inside a 200 answer are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
-import { absent, begin } from "../course.ts"
 import { expired, list, listAtOnce, listInPages } from "../listing.ts"
+import { absent, begin } from "../resuming.ts"
 import { giveUpSuccessor, succeed } from "../watching.ts"
 import type { Input, Phase, StreamId } from "./protocol.ts"
 import { classify } from "./refusal.ts"

@@ -7,8 +7,9 @@
  * What the caller must do: carry the commands out in order; feed every answer back, exactly once per request; ignore
  * nothing. Inputs of streams the machine has closed are ignored here.
  */
-import { absent, discover, discovered, probed, probeFailed, retry, stop } from "../course.ts"
+
 import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "../listing.ts"
+import { absent, discover, discovered, probed, probeFailed, retry, stop } from "../resuming.ts"
 import { bookmark, firstBytes, openSuccessor, watchAnswered } from "../watching.ts"
 import { ended, errorEvent, malformed, refused, silent } from "./failures.ts"
 import type { WatchPolicy } from "./policy.ts"

@@ -1,6 +1,6 @@
 /**
- * Where to go: find the kind, make sure of the server, then resume where the recording ends, or list. Every way back after
- * a wait leads through here.
+ * The steps that lead to a watch or a list: find the kind, check that the server is the one that was recorded, then resume where the
+ * recording ends, or list. Every wait ends here.
  */
 import type { ApiStatus } from "../status.ts"
 import { list, openList, restored } from "./listing.ts"

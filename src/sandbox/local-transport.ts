@@ -1,0 +1,110 @@
+/**
+ * The way to a sandbox for clients in its own process: writes and reads of one object without a socket, as `Sandbox.request`
+ * makes them; lists, watches and discovery over HTTP like everybody's.
+ *
+ * Past faults and credentials, and not in the request log, as far as it goes without a socket. Each request is carried out in a
+ * turn of the event loop of its own, so that a client that asks again and again leaves others theirs.
+ */
+import { parseRoute } from "../apiserver/http/router.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { HttpClient } from "../kube/http/http-client.ts"
+import type { HttpStream, ResponseHandler } from "../kube/http/response-handler.ts"
+import type { HttpRequest, Transport } from "../kube/http/transport.ts"
+import type { LocalAnswer, LocalRequest } from "./local-request.ts"
+
+/** A sandbox, as far as this needs it. */
+export interface LocalServer {
+  readonly endpoint: ApiEndpoint
+  request(request: LocalRequest): LocalAnswer
+}
+
+export class LocalTransport implements Transport {
+  readonly #server: LocalServer
+  readonly #userAgent: string
+  readonly #http: HttpClient
+
+  /** `userAgent`: names the field manager. */
+  constructor(server: LocalServer, userAgent: string) {
+    this.#server = server
+    this.#userAgent = userAgent
+    this.#http = new HttpClient(server.endpoint, { userAgent })
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream {
+    return this.#http.get(path, headers, handler)
+  }
+
+  send(request: HttpRequest, handler: ResponseHandler): HttpStream {
+    if (request.method === "GET" && !isOfOneObject(request)) return this.#http.send(request, handler)
+    const { method, path, body, contentType } = request
+    const local: LocalRequest = {
+      method,
+      path,
+      userAgent: this.#userAgent,
+      ...(body !== undefined && { body }),
+      ...(contentType !== undefined && { contentType }),
+    }
+    return new LocalStream(() => this.#server.request(local), handler)
+  }
+
+  close(): void {
+    this.#http.close()
+  }
+}
+
+const isOfOneObject = ({ path, headers }: HttpRequest): boolean => {
+  const route = parseRoute(path.split("?", 1)[0] ?? "")
+  return route.type === "resource" && route.name !== undefined && headers.Accept === "application/json"
+}
+
+/** One request and its answer, which comes all at once. */
+class LocalStream implements HttpStream {
+  readonly #handler: ResponseHandler
+  #answer: LocalAnswer | undefined
+  #isPaused = false
+  #isOver = false
+  bytesReceived = 0
+
+  constructor(carryOut: () => LocalAnswer, handler: ResponseHandler) {
+    this.#handler = handler
+    setImmediate(() => {
+      if (this.#isOver) return
+      this.#answer = carryOut()
+      this.#deliver()
+    })
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    queueMicrotask(() => this.#deliver())
+  }
+
+  /** A request that has not been carried out yet never is. */
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    queueMicrotask(() => this.#handler.end({ tag: "aborted" }))
+  }
+
+  #deliver(): void {
+    if (this.#answer === undefined || this.#isPaused || this.#isOver) return
+    const { status, text } = this.#answer
+    const body = Buffer.from(text)
+    this.bytesReceived = body.length
+    this.#answer = undefined
+    this.#handler.head(status, noHeaders)
+    // The handler may abort in any of its methods.
+    if (body.length > 0 && !this.#isOver) this.#handler.data(body, 0, body.length)
+    if (body.length > 0 && !this.#isOver) this.#handler.readDone?.()
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#handler.end({ tag: "complete" })
+  }
+}
+
+const noHeaders: ReadonlyMap<string, string> = new Map()

@@ -1,0 +1,100 @@
+import { describe, expect, onTestFinished, test } from "vitest"
+import { ApiClient } from "../../src/kube/client/api-client.ts"
+import { AlreadyExistsError, NotFoundError } from "../../src/kube/client/api-errors.ts"
+import { kinds } from "../../src/kube/client/kinds.ts"
+import type { ApiObject } from "../../src/kube/client/objects.ts"
+import type { StreamEnd } from "../../src/kube/http/response-handler.ts"
+import { LocalTransport } from "../../src/sandbox/local-transport.ts"
+import { Sandbox } from "../../src/sandbox/sandbox.ts"
+import { turn } from "../runtime/until.ts"
+
+const settings: ApiObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } }
+const place = { namespace: "default", name: "a" }
+
+interface Tracked {
+  readonly managedFields: ReadonlyArray<{ readonly manager: string }>
+}
+
+const start = async () => {
+  const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
+  const transport = new LocalTransport(sandbox, "kubereel-test/1")
+  onTestFinished(async () => {
+    transport.close()
+    await sandbox.close()
+  })
+  return { sandbox, transport, client: new ApiClient({ server: transport, userAgent: "kubereel-test/1" }) }
+}
+
+describe("A client in the sandbox's process", () => {
+  test("writes and reads objects without a request over HTTP, and lists over it", async () => {
+    const { sandbox, client } = await start()
+    // Nothing that comes by socket is answered well.
+    sandbox.faults.respond("configmaps", 500)
+    const created = await client.create(kinds.configMaps, settings)
+    expect(await client.get(kinds.configMaps, place)).toEqual(created)
+    await client.apply(kinds.configMaps, place, { ...settings, data: { y: "1" } }, { fieldManager: "other" })
+    await client.patch(kinds.configMaps, place, "merge", { data: { x: "1" } })
+    await expect(client.list(kinds.configMaps)).rejects.toMatchObject({ code: 500 })
+    sandbox.faults.clear()
+    const { items } = await client.list<ApiObject & { readonly data: object }>(kinds.configMaps)
+    expect(items.map(({ data }) => data)).toEqual([{ x: "1", y: "1" }])
+    const managers = items.flatMap(({ metadata }) =>
+      (metadata as unknown as Tracked).managedFields.map(({ manager }) => manager),
+    )
+    expect(managers).toEqual(["other", "kubereel-test"])
+  })
+
+  test("is refused as everybody is", async () => {
+    const { client } = await start()
+    await client.create(kinds.configMaps, settings)
+    await expect(client.create(kinds.configMaps, settings)).rejects.toBeInstanceOf(AlreadyExistsError)
+    await expect(client.get(kinds.configMaps, { ...place, name: "b" })).rejects.toBeInstanceOf(NotFoundError)
+  })
+})
+
+describe("A request within the process", () => {
+  const asked = (transport: LocalTransport) => {
+    const story: string[] = []
+    const stream = transport.send(
+      { method: "POST", path: "/api/v1/namespaces/default/configmaps", headers: {}, body: JSON.stringify(settings) },
+      {
+        head: (status) => story.push(`head ${status}`),
+        data: () => story.push("data"),
+        end: (outcome: StreamEnd) => story.push(outcome.tag),
+      },
+    )
+    return { story, stream }
+  }
+
+  test("tells nothing before it returns, and its end once", async () => {
+    const { transport } = await start()
+    const { story, stream } = asked(transport)
+    expect(story).toEqual([])
+    await turn()
+    await turn()
+    stream.abort()
+    await turn()
+    expect(story).toEqual(["head 201", "data", "complete"])
+  })
+
+  test("that is aborted first is not carried out", async () => {
+    const { transport, sandbox } = await start()
+    const { story, stream } = asked(transport)
+    stream.abort()
+    await turn()
+    await turn()
+    expect([story, sandbox.get("v1.ConfigMap", "default", "a")]).toEqual([["aborted"], undefined])
+  })
+
+  test("that pauses is told nothing until it goes on", async () => {
+    const { transport } = await start()
+    const { story, stream } = asked(transport)
+    stream.pause()
+    await turn()
+    await turn()
+    expect(story).toEqual([])
+    stream.resume()
+    await turn()
+    expect(story).toEqual(["head 201", "data", "complete"])
+  })
+})
