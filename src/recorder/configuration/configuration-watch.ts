@@ -43,6 +43,8 @@ export interface ConfigurationWatchOptions {
   /** As it was loaded with. */
   readonly load: LoadOptions
   readonly clock: Clock
+  /** Runs in the scope of whoever follows the file. */
+  readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /**
    * Told of what is noticed without being asked for: of each change once, of each unusable content once, and of `unchanged` only when
    * a usable file says again what it said before an unusable one. Not called once this is closed.
@@ -157,10 +159,10 @@ export class ConfigurationWatch {
   }
 
   async #compare(content: Uint8Array | Error): Promise<ConfigurationChange> {
-    const { file, load } = this.#options
+    const { file, load, run } = this.#options
     const readBeginning = (): Promise<Uint8Array> =>
       content instanceof Error ? Promise.reject(content) : Promise.resolve(content)
-    const loaded = await Effect.runPromise(Effect.result(loadConfiguration(file, { ...load, readBeginning })))
+    const loaded = await run(Effect.result(loadConfiguration(file, { ...load, readBeginning })))
     this.#seen = digestOf(content)
     this.#isInvalid = Result.isFailure(loaded)
     if (Result.isFailure(loaded)) return { tag: "invalid", error: loaded.failure }
