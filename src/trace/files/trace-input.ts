@@ -1,10 +1,10 @@
-/** What `reel convert` reads: files and pipes, some of them twice. */
+/** Traces to read: files and pipes, some of them twice. */
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import * as Schema from "effect/Schema"
-import { decompressed } from "../../trace/formats/compression.ts"
-import type { Spool } from "../../trace/spool.ts"
-import { codeOf, ExportInterrupted } from "../export/export-errors.ts"
+import { decompressed } from "../formats/compression.ts"
+import type { Spool } from "../spool.ts"
+import { codeOf, ExportInterrupted } from "./output-errors.ts"
 
 /** The input cannot be read. */
 export class InputUnreadable extends Schema.TaggedError<InputUnreadable>()("InputUnreadable", {

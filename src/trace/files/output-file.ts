@@ -8,8 +8,8 @@
  */
 import * as fileSystemOfNode from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { codeOf, OutputExists, OutputFailed } from "../export/export-errors.ts"
-import type { Output } from "./terminal.ts"
+import type { Writable } from "node:stream"
+import { codeOf, OutputExists, OutputFailed } from "./output-errors.ts"
 
 /** Where a trace is written to. All methods reject with {@link OutputFailed} or {@link OutputExists} only. */
 export interface OutputSink {
@@ -150,7 +150,7 @@ const writeAll = async (handle: OutputHandle, bytes: Uint8Array): Promise<void> 
 }
 
 /** Standard output: what is written is gone, so only whoever reads it can know that it was cut (exit code). */
-export const streamOutput = (stream: Output): OutputSink => {
+export const streamOutput = (stream: Writable): OutputSink => {
   const path = "standard output"
   let failure: unknown
   // Without a listener a reader that went away would end the process with a stack trace.
