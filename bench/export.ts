@@ -1,5 +1,5 @@
 /**
- * Scenario *export*: 100,000 events in either format (architecture §7). The exporter alone, from a recording that nobody writes
+ * Scenario *export*: 100,000 events in either format (docs/reference/architecture.md#budgets). The exporter alone, from a recording that nobody writes
  * to; then the recorder at work, asked by a client that takes everything at once and by one that hardly reads.
  */
 import { measureLive } from "./exporting/export-live.ts"

@@ -1,5 +1,5 @@
 /**
- * Scenario *ingest*: changes of Deployments as fast as they are read (architecture §7), then latencies at steady paces
+ * Scenario *ingest*: changes of Deployments as fast as they are read (docs/reference/architecture.md#budgets), then latencies at steady paces
  * (latency.ts).
  *
  * A round is null reader, recorder, informer and, if one is given, the peer, each in a process of its own against a generator of

@@ -1,5 +1,5 @@
 /**
- * Scenario *kinds*: what a further kind costs, from 1 to 32 (architecture §7): memory some seconds after the lists, and CPU until
+ * Scenario *kinds*: what a further kind costs, from 1 to 32 (docs/reference/architecture.md#budgets): memory some seconds after the lists, and CPU until
  * they are there. Each figure is of a recorder of its own; the cost of a kind is the slope of a line through all of them.
  */
 import { baseKinds, gvkOf } from "./load/bench-kinds.ts"

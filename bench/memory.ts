@@ -1,5 +1,5 @@
 /**
- * Scenario *memory*: resident memory after the lists and along changes (architecture §7).
+ * Scenario *memory*: resident memory after the lists and along changes (docs/reference/architecture.md#budgets).
  *
  * Resident memory is what the kernel counts (VmRSS), of the whole process, its program files included; MB are 10^6 bytes.
  */

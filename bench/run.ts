@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [SCENARIO…]`: runs scenarios one after another, all by default; prints each table beside the budgets of
- * architecture §7, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
+ * docs/reference/architecture.md#budgets, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
  *
  * A scenario that fails does not keep the others from running; the exit code is then 1. A command that cannot be obeyed is 2.
  */

@@ -1,5 +1,5 @@
 /**
- * Scenario *start*: what it takes until 100,000 Pods are listed and recorded (architecture §7), as one stream and in pages from a
+ * Scenario *start*: what it takes until 100,000 Pods are listed and recorded (docs/reference/architecture.md#budgets), as one stream and in pages from a
  * server that does not know streaming lists.
  *
  * From the start of the process: loading the program is in every figure. MB are 10^6 bytes.

@@ -5,9 +5,9 @@
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
  *   src/cli/NAME.ts             dist/reel-NAME.js             one per command that src/cli/reel.ts loads
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
- *   test/runtime/workers/NAME.ts  dist/test-workers/NAME.js   actors that only tests start
+ *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
- *   src/apiserver/schema/data/  dist/openapi/                 copied as they are
+ *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
@@ -28,6 +28,9 @@ import type { OutputOptions } from "rolldown"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 const external: readonly string[] = ["piscina"]
+
+/** Where the programs are that only tests start. No two may have one name. */
+const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
 
 /** What src/cli/reel.ts loads when it is called: a recorder would hold the sandbox's code in memory for nothing, 10 MB. */
 const commandImport = /\bimport\("\.\/(?<name>[a-z0-9-]+)\.ts"\)/g
@@ -115,7 +118,7 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
     }),
   )
 
-  await copyData(root, join("apiserver", "schema", "data"), join(dist, "openapi"))
+  await copyData(root, join("apiserver", "openapi", "data"), join(dist, "openapi"))
   await copyData(root, join("sandbox", "protobuf", "data"), join(dist, "protobuf"))
   await removeStrangers(dist, targets)
   const stamp: Stamp = { toolchain, inputs }
@@ -148,8 +151,9 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   }
   for (const name of await sourcesIn(root, "src/actors/entries"))
     targets.push({ name: `workers/${name}`, entry: `src/actors/entries/${name}.ts`, external })
-  for (const name of await sourcesIn(root, "test/runtime/workers"))
-    targets.push({ name: `test-workers/${name}`, entry: `test/runtime/workers/${name}.ts`, external })
+  for (const folder of testFolders)
+    for (const name of await sourcesIn(root, folder))
+      targets.push({ name: `test-workers/${name}`, entry: `${folder}/${name}.ts`, external })
   for (const path of Object.keys(manifest.exports ?? {})) {
     const folder = join("src", path)
     const name = path === "." ? "index" : path.slice(2)

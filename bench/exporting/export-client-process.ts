@@ -1,7 +1,7 @@
 /**
  * A client of `POST /export` in a process of its own, so that what it does delays nobody who measures.
  *
- *   node bench/export-client-process.ts SERVER simkube|ndjson
+ *   node bench/exporting/export-client-process.ts SERVER simkube|ndjson
  *
  * Standard input takes lines: `{"export": true}` asks for everything and takes it as fast as it comes; `{"read": bytesPerSecond}` asks
  * and takes no more than that; `{"stop": true}` ends the latter; `{"count": true}` counts what came, which takes a second or more

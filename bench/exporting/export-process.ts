@@ -2,7 +2,7 @@
  * Exports a recording once, as the recorder does it: an exporter in its worker, a reader in the main thread that takes
  * everything at once. Prints what it took as one line of JSON.
  *
- *   node bench/export-process.ts DIRECTORY simkube|ndjson GVK
+ *   node bench/exporting/export-process.ts DIRECTORY simkube|ndjson GVK
  *
  * Memory is the whole process's; its peak is asked of the kernel, so that nothing between two samples is missed.
  */

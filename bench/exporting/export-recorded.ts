@@ -1,6 +1,6 @@
 /**
  * Part of scenario *export*: a window of 100,000 events of a recording that nobody writes to, in either format, from the first call
- * to the last byte (architecture §7).
+ * to the last byte (docs/reference/architecture.md#budgets).
  *
  * Deployments, 1,000 objects changed in turn. Each export runs in a process of its own whose exporter has just started: no
  * code is warm, no thread of the pool exists. Memory is what the process grew by at its peak; MB are 10^6 bytes.

@@ -1,7 +1,7 @@
 /**
  * Part of scenario *export*: a client that reads 10 kB/s while 5,000 events a second arrive. Its export waits for it, for as long
  * as it likes; nothing else may. Above all the write-ahead log may not: under a read transaction that lasts it grows with everything
- * that is recorded (from 4 to 152 MB, architecture §5).
+ * that is recorded (from 4 to 152 MB).
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"

@@ -5,7 +5,7 @@ export interface BenchKind {
   /** `apps/v1`; `v1` for the core group. */
   readonly apiVersion: string
   readonly plural: string
-  /** Length in bytes of one object as a compact watch line, framing aside (architecture §7). */
+  /** Length in bytes of one object as a compact watch line, framing aside. */
   readonly lineBytes: number
 }
 
@@ -21,7 +21,7 @@ export const replicaSets: BenchKind = {
   plural: "replicasets",
   lineBytes: 2900,
 }
-/** 100,000 of them are the 430 MB of JSON of architecture §7. */
+/** 100,000 of them are 430 MB of JSON. */
 export const pods: BenchKind = { kind: "Pod", apiVersion: "v1", plural: "pods", lineBytes: 4300 }
 
 /** The three kinds of every scenario. */

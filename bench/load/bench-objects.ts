@@ -4,7 +4,7 @@
  * object of the same length with long strings costs them half as much.
  *
  * What differs between objects of a real cluster without being a number (hashes, image tags, addresses) differs between
- * varieties, so that zstd meets what it meets in life: a real cluster's changes took 76 bytes (architecture §5).
+ * varieties, so that zstd meets what it meets in life: a real cluster's changes took 76 bytes (docs/reference/architecture.md#budgets).
  *
  * Objects that are to be longer get more environment variables and the fields that own them, so that the share of quotes
  * stays; shorter ones have no `managedFields` and only the container of their pod.

@@ -29,7 +29,7 @@ const warmUp = 30_000
 const patienceMs = 60_000
 const limitMs = 110_000
 
-/** Of receipt to commit at any rate (architecture §5); the way from the socket is ours, too. */
+/** Of receipt to commit at any rate (docs/reference/architecture.md#archive); the way from the socket is ours, too. */
 const limit = { must: { relation: "at most", value: 250 } } as const
 
 const shares = [

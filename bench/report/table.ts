@@ -5,7 +5,7 @@
  */
 import { median } from "./statistics.ts"
 
-/** A budget of architecture §7. */
+/** What a measure must keep, or aims at (docs/reference/architecture.md#budgets). */
 export interface Bound {
   readonly relation: "at most" | "at least"
   readonly value: number

@@ -1,7 +1,7 @@
 /**
  * What the recording on disk costs, and the alternatives it was chosen over.
  *
- *   node bench/archive.ts [events]
+ *   node bench/studies/archive.ts [events]
  *
  * Events are Deployment changes of 2.9 kB, 1,000 objects in turn, in frames of 64 KiB; a commit for each MiB, as the store does it.
  * CPU is the whole process (user + system). Run it on an idle machine; a table ends each section.

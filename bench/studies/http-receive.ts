@@ -1,7 +1,7 @@
 /**
  * What it costs to receive a watch: chunks of 2.9 kB lines over one connection, nothing done with them.
  *
- *     node bench/http-receive.ts [events=300000] [rounds=5]
+ *     node bench/studies/http-receive.ts [events=300000] [rounds=5]
  *
  * Compares the client of src/kube/http with node:http(s) and undici (its lowest interface, `dispatch`): CPU of the whole
  * receiving process per event (user + system, after a warm-up), and what one request costs a worker thread in memory.

@@ -1,7 +1,7 @@
 /**
  * What the byte scanner costs.
  *
- *   node bench/scanner.ts [pods]
+ *   node bench/studies/scanner.ts [pods]
  *
  * Lines are Deployments of 2,900 bytes made from recorded ones (status and managedFields included), 1,000 different ones
  * in turn as if read in chunks of 64 KiB; the list is of compact Pods of 4,300 bytes. The best of many rounds is shown,

@@ -1,7 +1,7 @@
 /**
  * What the path of an export names: a place that the client fills from the answer, or an object that the recorder writes.
  *
- * The forms are SimKube's (simkube.md §3.6), so that the same URL serves its driver. An address is canonical: whatever decides
+ * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that the same URL serves its driver. An address is canonical: whatever decides
  * about one (the allow-list) looks at bucket and key as they will be sent, never at the text. So what could be read in two ways is
  * refused: credentials, queries, ports, `.`, `..` and empty segments, also when they are percent-encoded.
  */

@@ -23,33 +23,33 @@ import { isLive, type Terminal } from "./terminal/terminal.ts"
 const options = {
   from: optional({
     placeholder: "FORMAT",
-    help: `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: by its name, else by its first bytes`,
+    help: `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
     parse: oneOf(...TRACE_FORMAT_NAMES),
   }),
   to: optional({
     placeholder: "FORMAT",
-    help: "format of OUT; default: by its name",
+    help: "format of OUT; default: inferred from its name",
     parse: oneOf(...TRACE_FORMAT_NAMES),
   }),
   owned: withDefault("include", {
     placeholder: "MODE",
-    help: "include or exclude what objects of the trace own, over any number of steps; whoever replays it makes that again",
+    help: "include or exclude objects that other objects of the trace own, directly or indirectly; controllers create them again on replay",
     parse: oneOf("include", "exclude"),
   }),
-  force: flag({ short: "f", help: "replace OUT if it exists" }),
+  force: flag({ short: "f", help: "overwrite OUT if it exists" }),
 }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel convert",
-  summary: "Writes a trace in another format.",
+  summary: "Converts a trace to another format.",
   description: [
-    "Compressed traces are read whatever their name; OUT is compressed if its name ends with .zst or .gz.",
-    "OUT appears when it is complete, never before. A trace in SimKube's format comes back byte for byte, also by way of NDJSON.",
+    "Compressed input is detected regardless of its name; OUT is compressed if its name ends with .zst or .gz.",
+    "OUT appears only when it is complete. Converting a SimKube trace to NDJSON and back reproduces it byte for byte.",
   ],
   options,
   operand: {
     placeholder: "IN OUT",
-    help: "the files; - is standard input, or standard output",
+    help: "the input and output files; - means standard input or standard output",
     count: 2,
   },
   examples: [
@@ -62,7 +62,7 @@ const syntax: CommandSyntax<typeof options> = {
 
 type Options = OptionValues<typeof options>
 
-/** What tests replace. */
+/** Dependencies that tests replace. */
 export interface ConvertSurroundings {
   readonly openInput: (path: string) => Promise<TraceInput>
   /** Monotonic ms. */
@@ -72,7 +72,7 @@ export interface ConvertSurroundings {
 
 const systemSurroundings: ConvertSurroundings = { openInput: openTraceFile, now: () => performance.now() }
 
-/** The command; `surroundings` are the machine's by default. */
+/** The command; `surroundings` defaults to the real system. */
 export const convertCommand = (surroundings: ConvertSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal, [input = "", output = ""]) => {
     const order = readOrder(given, input, output, terminal)
@@ -92,17 +92,19 @@ interface Order {
   readonly force: boolean
 }
 
-/** What one option alone cannot check. */
+/** Checks that involve more than one option. */
 const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
   const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
-  if (input === "" || output === "") return wrong("the name of a file is empty")
+  if (input === "" || output === "") return wrong("a file name is empty")
   const to = given.to ?? formatOfFileName(output)
   if (to === undefined) {
     const what = output === "-" ? "standard output" : quoted(output)
-    return wrong(`--to FORMAT is missing: ${what} does not say it; it must be ${TRACE_FORMAT_NAMES.join(" or ")}`)
+    return wrong(`--to FORMAT is required (${TRACE_FORMAT_NAMES.join(", ")}): ${what} does not imply a format`)
   }
   if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
-    return wrong(`the ${to} format is not for terminals; write it to a file, or redirect the output`)
+    return wrong(
+      `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
+    )
   return {
     input,
     output,
@@ -155,12 +157,12 @@ const runConversion = async (
   }
 }
 
-/** Of a pipe nobody knows how much is to come. */
+/** The size of a pipe is unknown, so the time left is shown for files only. */
 const describeProgress = (
   { events, bytesRead, size, passes }: Readonly<ConvertProgress>,
   elapsedMs: number,
 ): string => {
-  // Of a file that is read twice, half of what has been read.
+  // A file that is read twice counts half for each pass.
   const read = size === undefined ? bytesRead : bytesRead / passes
   const done = `converting: ${formatCount(events, "event")}, ${formatBytes(read)}`
   if (size === undefined || size === 0 || read === 0) return done
@@ -174,23 +176,23 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
   terminal.standardError.write(`${place}: ${counts}, ${summary.from} to ${order.to}\n`)
   for (const line of describeLeftOut(summary.leftOut, order.to))
     terminal.standardError.write(`${syntax.name}: ${line}\n`)
-  // What the input told of and the output cannot: whoever reads the output does not know that it is incomplete.
+  // The output format cannot represent gaps, so readers of the output do not see that the trace is incomplete.
   const isComplete = summary.leftOut.gaps === 0 && summary.leftOut.incomplete === 0
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
-/** One line per sort of what had no place. */
+/** One line for each category of content that the output format cannot represent. */
 export const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormatName): string[] => {
   const lines: string[] = []
   if (gaps > 0)
-    lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, of which the ${to} format cannot tell`)
+    lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, which the ${to} format cannot represent`)
   if (incomplete > 0)
     lines.push(
-      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported, or not recorded yet when its window begins`,
+      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported, or not recorded yet at the start of its window`,
     )
   if (objects.size > 0) {
     const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatCount(count, "event")})`)
-    lines.push(`the ${to} format has no place for ${kinds.join(", ")}`)
+    lines.push(`the ${to} format cannot represent ${kinds.join(", ")}`)
   }
   return lines
 }

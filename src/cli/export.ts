@@ -1,4 +1,4 @@
-/** `reel export`: arguments, and what is done with them. The work is in export-trace.ts, the printing in export-report.ts. */
+/** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { randomBytes } from "node:crypto"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
@@ -23,10 +23,10 @@ import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof exportOptions> = {
   name: "reel export",
-  summary: "Writes what a running recorder has recorded to a file.",
+  summary: "Exports a time window from a running recorder to a file.",
   description: [
-    "The file appears when it is complete and has been checked, never before; what failed leaves nothing behind.",
-    "TIME is RFC 3339 (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
+    "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
+    "TIME is an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
   examples: [
@@ -41,7 +41,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
 
 type Options = OptionValues<typeof exportOptions>
 
-/** What tests replace. */
+/** Dependencies that tests replace. */
 export interface ExportSurroundings {
   /** µs since the Unix epoch. */
   readonly now: () => number
@@ -50,7 +50,7 @@ export interface ExportSurroundings {
 
 const systemSurroundings: ExportSurroundings = { now: () => Date.now() * 1000 }
 
-/** The command; `surroundings` are the machine's by default. */
+/** The command; `surroundings` defaults to the real system. */
 export const exportCommand = (surroundings: ExportSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
     const order = readOrder(given, terminal, surroundings)
@@ -63,7 +63,7 @@ export const exportCommand = (surroundings: ExportSurroundings = systemSurroundi
 
 interface Order extends Omit<Options, "server"> {
   readonly server: URL
-  /** `undefined` with `--dry-run` alone. */
+  /** `undefined` only with `--dry-run`. */
   readonly output: Destination | undefined
   readonly format: TraceFormatName
   readonly compression: Compression
@@ -71,16 +71,18 @@ interface Order extends Omit<Options, "server"> {
   readonly endTime: number
 }
 
-/** What one option alone cannot check. */
+/** Checks that involve more than one option. */
 const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundings): Order | UsageError => {
   const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
   const { output, dryRun } = given
-  if (output === undefined && !dryRun) return wrong("--output FILE is missing: it must be given; - is standard output")
+  if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
   const format = given.format ?? formatOfFileName(name) ?? "ndjson"
   const { compression } = withoutCompressionExtension(name)
   if (name === "-" && !factsOf(format).isText && terminal.standardOutput.isTTY === true && !dryRun)
-    return wrong(`the ${format} format is not for terminals; write it to a file, or redirect the output`)
+    return wrong(
+      `the ${format} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
+    )
   const faultOfPlace = checkPlace(given)
   if (faultOfPlace !== undefined) return wrong(faultOfPlace)
   const moment = now()
@@ -90,20 +92,20 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
   const [startTime, endTime] = [start.value, end.value]
   if (startTime > endTime)
-    return wrong(`the window ends at ${formatInstant(endTime)}, before it starts at ${formatInstant(startTime)}`)
+    return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
   const server = given.server ?? new URL(defaultServer)
   return { ...given, server, output, format, compression, startTime, endTime }
 }
 
-/** Two recorders to ask, or a kubeconfig that nobody would read. */
+/** Rejects two recorders, and kubeconfig options without `--in-cluster`. */
 const checkPlace = ({ server, inCluster, kubeconfig, context }: Options): string | undefined => {
   if (inCluster !== undefined)
-    return server === undefined ? undefined : "--server and --in-cluster each name a recorder: give one of them"
+    return server === undefined ? undefined : "--server and --in-cluster each name a recorder: use only one of them"
   const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
-  return idle === undefined ? undefined : `${idle} is for --in-cluster NAMESPACE/SERVICE, which is not given`
+  return idle === undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
 }
 
-/** An empty list would include nothing. */
+/** An empty list would match nothing. */
 const anyOf = <Value>(list: readonly Value[]): readonly Value[] | undefined => (list.length === 0 ? undefined : list)
 
 const queryOf = (order: Order, recorder: Recorder): ExportQuery => ({
@@ -134,14 +136,14 @@ const findRecorder = async (order: Order, { environment }: Terminal, signal: Abo
   const { inCluster: address, server, timeout: idleTimeoutMs } = order
   const token = await recorderToken(order.tokenFile, environment)
   if (address === undefined) return recorderAt(server, token)
-  // What reads kubeconfigs is loaded only when there is one to be read.
+  // The code that reads kubeconfigs is loaded only when it is needed.
   const { recorderInCluster } = await import("./export/export-in-cluster.ts")
   return recorderInCluster({ ...order, address, environment, token, idleTimeoutMs, userAgent: userAgent(), signal })
 }
 
 const runExport = async (order: Order, terminal: Terminal, surroundings: ExportSurroundings): Promise<ExitCode> => {
   const abort = new AbortController()
-  /** Aborted in the end: what is asked beside the export is then of no use. */
+  /** Aborted at the end: the parallel forecast request is of no use then. */
   const answered = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const isWatched = isLive(terminal.standardError, terminal.environment)
@@ -197,7 +199,7 @@ const openSink = async (
         ...(fileSystem === undefined ? {} : { fileSystem }),
       })
 
-/** Asks beside the export how many events it will have. Without an answer nothing is said of it. */
+/** Requests, in parallel with the export, how many events it will have. Without a response the total is not shown. */
 const expectEvents = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
   if (query.format !== "ndjson") return
   requestForecast(query, localPath, signal).then(

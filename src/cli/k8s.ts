@@ -1,4 +1,4 @@
-/** `reel k8s`: arguments and printing. What the manifests say is src/k8s. */
+/** `reel k8s`: arguments and printing. The manifests themselves are made in src/k8s. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import {
@@ -23,9 +23,9 @@ import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof k8sOptions> = {
   name: "reel k8s",
-  summary: "Prints the manifests of a recorder that runs in a cluster, with the least rights its configuration needs.",
+  summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
   description: [
-    "Nothing is changed in the cluster: it is only asked how the tracked kinds are called in rules. docs/guides/in-cluster.md says what the manifests are good for.",
+    "Changes nothing in the cluster: it is only asked for the resource names for RBAC rules. docs/guides/in-cluster.md explains the manifests.",
   ],
   options: k8sOptions,
   examples: [
@@ -99,10 +99,10 @@ const run = async (given: Options, { standardOutput, standardError, environment 
   return unresolved.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
-/** What the options mean together, or what is wrong with them. */
+/** The authentication that the options configure, or the problem with their combination. */
 const authenticationOf = ({ auth, name, tokenSecret, allowTarget, targetSecret }: Options): Authentication | string => {
   if (targetSecret !== undefined && allowTarget.length === 0)
-    return "--target-secret is for the stores of --allow-target, of which there is none"
+    return "--target-secret is for the stores of --allow-target, which is not given"
   if (auth === "token") return { tag: auth, secret: tokenSecret ?? { name: `${name}-tokens`, key: "tokens" } }
   return tokenSecret === undefined ? { tag: auth } : `--token-secret is for --auth token, not for --auth ${auth}`
 }
@@ -110,7 +110,7 @@ const authenticationOf = ({ auth, name, tokenSecret, allowTarget, targetSecret }
 const describe = ({ gvk, isAbsent, detail }: Unresolved, { offline }: Options): string => {
   if (!isAbsent) return `${quoted(gvk)}: ${detail}`
   const advice = offline
-    ? "print the manifests without --offline, so that a cluster which has it is asked"
+    ? "print the manifests without --offline, using a cluster that has it"
     : "print the manifests again once it is installed"
-  return `${quoted(gvk)}: ${detail}. There is no rule for it: ${advice}`
+  return `${quoted(gvk)}: ${detail}. The roles have no rule for it: ${advice}`
 }

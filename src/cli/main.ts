@@ -1,14 +1,14 @@
-/** The process `reel`: runs when it is imported (bin/reel.js does), and ends the process with the command's exit code. */
+/** The process `reel`: runs when bin/reel.js imports it, and exits with the command's exit code. */
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { reel } from "./reel.ts"
 import { processTerminal } from "./terminal/terminal.ts"
 
-// "reel help | head -1": the reader is gone, there is nobody left to tell, and a stack trace would tell them the wrong thing.
+// In "reel help | head -1" the reader closes the pipe; a stack trace would be misleading.
 process.stdout.on("error", () => {
   process.exitCode = exitCodes.failed
 })
 
 const code = await reel(process.argv.slice(2), processTerminal)
-// Not left to the event loop: whatever a command forgot must not keep a finished process alive. The empty write comes after
-// everything that is still under way to a pipe.
+// Explicit exit: a handle that a command forgot must not keep a finished process alive. The callback of the empty write runs after
+// all earlier writes to a pipe.
 process.stdout.write("", () => process.exit(code))

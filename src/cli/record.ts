@@ -1,7 +1,7 @@
 /**
- * `reel record`: arguments, and what is said while it runs. The recorder itself is src/recorder.
+ * `reel record`: its arguments and output. The recorder itself is in src/recorder.
  *
- * Log lines go to standard error; the live status line to standard output, and only when that is a terminal.
+ * Log lines go to standard error; the live status line goes to standard output, and only if that is a terminal.
  */
 import { isIP } from "node:net"
 import {
@@ -35,13 +35,13 @@ const parseHost = (given: string): Reading<string> => {
   const host = given.replace(/^\[(.*)\]$/, "$1")
   return isIP(host) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})$/.test(host)
     ? value(host)
-    : refused("it must be an IP address or a host name, such as 127.0.0.1 or ::")
+    : refused("must be an IP address or a host name, such as 127.0.0.1 or ::")
 }
 
 const parseNamespace = (given: string): Reading<string> =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)
     ? value(given)
-    : refused("it is not the name of a namespace (small letters, digits and -, at most 63)")
+    : refused("it is not a valid namespace name (at most 63 lower-case letters, digits and -)")
 
 const options = {
   config: required({
@@ -52,53 +52,57 @@ const options = {
   }),
   kubeconfig: optional({
     placeholder: "FILE",
-    help: "how to reach the cluster; default: KUBECONFIG, ~/.kube/config, or in a pod its service account",
+    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
     parse: text,
   }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig; default: its current one", parse: text }),
+  context: optional({
+    placeholder: "NAME",
+    help: "context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
   namespace: list({
     short: "n",
     placeholder: "NAME",
-    help: "record only this namespace, for which a Role in it is enough; several are separated by commas",
+    help: "record only this namespace (a Role in it is enough); separate several with commas",
     parse: parseNamespace,
     split: true,
   }),
   dataDir: optional({
     short: "d",
     placeholder: "DIRECTORY",
-    help: "where to keep the recording and to go on with it after a restart; default: a new temporary directory",
+    help: "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
     parse: text,
   }),
   fsync: withDefault("interval", {
     placeholder: "WHEN",
-    help: "interval: power loss costs at most the last second; always: nothing, but slower",
+    help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
     parse: oneOf("interval", "always"),
   }),
   port: withDefault("7777", {
     short: "p",
     placeholder: "PORT",
-    help: "where to serve /export, /v1/coverage, /readyz and /metrics; 0 takes any free port",
+    help: "port for /export, /v1/coverage, /readyz and /metrics; 0 picks any free port",
     parse: integerBetween(0, 65_535),
   }),
   bind: withDefault("127.0.0.1", {
     placeholder: "ADDRESS",
-    help: "address to listen on; one that others can reach needs --auth",
+    help: "address to listen on; an address that other machines can reach needs --auth",
     parse: parseHost,
   }),
   ...accessOptions,
-  allowSecrets: flag({ help: "permit v1.Secret in the configuration; secrets are then recorded in plain text" }),
+  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then recorded in plain text" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
-    help: "text for people, json for programs: one object per line",
+    help: "text for people, json (one object per line) for programs",
     parse: oneOf("text", "json"),
   }),
-  verbose: count({ short: "v", help: "log every recorded event as well" }),
+  verbose: count({ short: "v", help: "also log every recorded event" }),
 }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel record",
-  summary: "Records a cluster until it is stopped with Ctrl-C or SIGTERM.",
-  description: ['While it runs, "reel export" writes what was recorded to a file.'],
+  summary: "Records a cluster until stopped by Ctrl-C or SIGTERM.",
+  description: ['While it runs, "reel export" exports the recording to a file.'],
   options,
   examples: [
     "reel record -c tracer.yml",
@@ -108,7 +112,7 @@ const syntax: CommandSyntax<typeof options> = {
   ],
 }
 
-/** The recorder is loaded only when it is run: help and export need none of it. */
+/** The recorder is loaded only when it runs: help and export do not need it. */
 const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/run-recorder.ts")).runRecorder
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
@@ -131,7 +135,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     }
   })
 
-/** The log and the status line share a terminal: a log line goes above the status line. */
+/** The log and the status line share a terminal: log lines are written above the status line. */
 const createOutput = (
   { logFormat, verbosity }: RecordOptions,
   terminal: Terminal,
@@ -147,7 +151,7 @@ const createOutput = (
     stream: standardError,
     write: (text) => line.around(() => standardError.write(text)),
     dropped: (lines) =>
-      log.warn(`${formatCount(lines, "log line")} dropped here: nobody read standard error fast enough`, { lines }),
+      log.warn(`${formatCount(lines, "log line")} dropped here: standard error was not read fast enough`, { lines }),
   })
   const log = createLogger({
     format: logFormat,

@@ -1,4 +1,4 @@
-/** `reel`: finds the command and runs it. Commands are loaded when they are called, so that none pays for another. */
+/** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { nearest } from "../recorder/configuration/spelling.ts"
 import { type Command, command } from "./command-line/command.ts"
@@ -8,48 +8,47 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
-/** A command before it is loaded. `summary` is that of its syntax. */
+/** A command before it is loaded. `summary` repeats the summary of its syntax. */
 export interface CommandEntry {
   readonly name: string
   readonly summary: string
   readonly load: () => Promise<Command>
 }
 
-/** All commands, in the order of `reel help`. */
+/** All commands, in the order in which `reel help` lists them. */
 export const commands: readonly CommandEntry[] = [
   {
     name: "record",
-    summary: "Records a cluster until it is stopped with Ctrl-C or SIGTERM.",
+    summary: "Records a cluster until stopped by Ctrl-C or SIGTERM.",
     load: async () => (await import("./record.ts")).recordCommand(),
   },
   {
     name: "export",
-    summary: "Writes what a running recorder has recorded to a file.",
+    summary: "Exports a time window from a running recorder to a file.",
     load: async () => (await import("./export.ts")).exportCommand(),
   },
   {
     name: "convert",
-    summary: "Writes a trace in another format.",
+    summary: "Converts a trace to another format.",
     load: async () => (await import("./convert.ts")).convertCommand(),
   },
   {
     name: "snapshot",
-    summary: "Writes a trace of what a cluster holds now, without a recorder.",
+    summary: "Writes a trace of a cluster's current state, without a recorder.",
     load: async () => (await import("./snapshot.ts")).snapshotCommand(),
   },
   {
     name: "sandbox",
-    summary: "Runs a Kubernetes API server with controllers and virtual nodes in memory, until Ctrl-C.",
+    summary: "Runs an in-memory Kubernetes API server with controllers and virtual nodes until Ctrl-C.",
     load: async () => (await import("./sandbox.ts")).sandboxCommand(),
   },
   {
     name: "k8s",
-    summary:
-      "Prints the manifests of a recorder that runs in a cluster, with the least rights its configuration needs.",
+    summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },
-  { name: "help", summary: "Explains a command.", load: async () => helpCommand },
+  { name: "help", summary: "Shows help for a command.", load: async () => helpCommand },
 ]
 
 const find = (name: string): CommandEntry | undefined => commands.find((entry) => entry.name === name)
@@ -76,9 +75,9 @@ const versionCommand = command(
 const helpCommand = command(
   {
     name: "reel help",
-    summary: "Explains a command.",
+    summary: "Shows help for a command.",
     options: {},
-    operand: { placeholder: "COMMAND", help: "which one; without it, all commands are listed" },
+    operand: { placeholder: "COMMAND", help: "the command; if omitted, all commands are listed" },
   },
   async (_, terminal, [name]) => {
     const columns = columnsOf(terminal.standardOutput)

@@ -1,4 +1,4 @@
-/** `reel sandbox`: arguments and printing. The cluster is src/sandbox. */
+/** `reel sandbox`: arguments and printing. The cluster is in src/sandbox. */
 import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { visible } from "../recorder/configuration/quoted.ts"
@@ -24,34 +24,34 @@ const options = {
   port: withDefault("8001", {
     short: "p",
     placeholder: "PORT",
-    help: "where the API server listens, on the loopback address; 0 takes any free port",
+    help: "port of the API server, on the loopback address; 0 picks any free port",
     parse: integerBetween(0, 65_535),
   }),
   nodes: withDefault("3", {
     short: "n",
     placeholder: "NUMBER",
-    help: "virtual nodes, which run pods in appearance only",
+    help: "virtual nodes; pods are simulated: containers never run",
     parse: integerBetween(0, 10_000),
   }),
   kubeconfig: withDefault("sandbox.kubeconfig", {
     placeholder: "FILE",
-    help: "where to write how to reach it",
+    help: "where to write a kubeconfig for the sandbox",
     parse: text,
   }),
   workload: optional({
     placeholder: "NAME",
-    help: "demo: a shop that opens, scales, rolls out, breaks, heals and closes, again and again",
+    help: "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
     parse: oneOf("demo"),
   }),
-  force: flag({ short: "f", help: "replace FILE even if it is no sandbox's kubeconfig" }),
+  force: flag({ short: "f", help: "overwrite FILE even if it is not a sandbox kubeconfig" }),
 }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel sandbox",
-  summary: "Runs a Kubernetes API server with controllers and virtual nodes in memory, until Ctrl-C.",
+  summary: "Runs an in-memory Kubernetes API server with controllers and virtual nodes until Ctrl-C.",
   description: [
-    "kubectl, controllers and recorders work against it as against a cluster; nothing in it runs and nothing is kept.",
-    "docs/guides/sandbox.md says what it does as Kubernetes does it, and what it does not.",
+    "kubectl, controllers and recorders can use it like a real cluster, but containers never run and nothing is kept after it stops.",
+    "docs/guides/sandbox.md lists what behaves as in Kubernetes and what does not.",
   ],
   options,
   examples: [
@@ -71,7 +71,7 @@ const demoPauseMs = 5000
 const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   if (!given.force && !(await mayReplace(given.kubeconfig))) {
-    const problem = `${visible(given.kubeconfig)} exists and is no sandbox's kubeconfig; name another with --kubeconfig, or --force`
+    const problem = `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
     standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   }
@@ -81,15 +81,15 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
     await using cluster = await LocalCluster.start({
       port: given.port,
       nodes: given.nodes,
-      // Nobody compares with it here, and it would grow for ever.
+      // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
       onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
     })
     const { url } = cluster.sandbox
     await writeKubeconfig(given.kubeconfig, url)
     standardOutput.write(
-      `API server   ${url} (as Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
-        `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nCtrl-C ends it, and everything in it is gone.\n`,
+      `API server   ${url} (Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
+        `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,
     )
     if (given.workload === "demo") await repeatDemo(cluster, stop.signal, terminal)
     else await aborted(stop.signal)
@@ -118,7 +118,7 @@ const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standard
   }
 }
 
-/** Whether nothing stands there, or what an earlier sandbox wrote. */
+/** Whether the file does not exist, or was written by an earlier sandbox. */
 const mayReplace = async (path: string): Promise<boolean> => {
   try {
     return (await readFile(path, "utf8")).includes(`"current-context": "${sandboxContext}"`)
@@ -129,7 +129,7 @@ const mayReplace = async (path: string): Promise<boolean> => {
 
 const describe = (error: unknown, { port }: Options): string => {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port, 0 for any`
+  if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port, or use 0 for any free port`
   return visible(message)
 }
 

@@ -1,4 +1,4 @@
-/** `reel snapshot`: arguments. What it does is in snapshot-run.ts and snapshot-trace.ts. */
+/** `reel snapshot`: its arguments. The work is in snapshot-run.ts and snapshot-trace.ts. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
@@ -18,60 +18,64 @@ const options = {
   config: required({
     short: "c",
     placeholder: "FILE",
-    help: "which kinds, as for reel record",
+    help: "which kinds to list, as for reel record",
     parse: text,
   }),
   output: optional({
     short: "o",
     placeholder: "FILE",
-    help: "where to write the trace; - is standard output (required)",
+    help: "where to write the trace; - means standard output (required)",
     parse: parseOutput,
   }),
   format: optional({
     placeholder: "FORMAT",
-    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the name of FILE, else ndjson`,
+    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of FILE, else ndjson`,
     parse: oneOf(...TRACE_FORMAT_NAMES),
   }),
   kubeconfig: optional({
     placeholder: "FILE",
-    help: "how to reach the cluster; default: KUBECONFIG, ~/.kube/config, or in a pod its service account",
+    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
     parse: text,
   }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig; default: its current one", parse: text }),
+  context: optional({
+    placeholder: "NAME",
+    help: "context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
   namespace: list({
     short: "n",
     placeholder: "NAME",
-    help: "list only this namespace, for which a Role is enough; several are separated by commas",
+    help: "list only this namespace (a Role in it is enough); separate several with commas",
     parse: text,
     split: true,
   }),
   excludeNamespace: list({
     placeholder: "NAME",
-    help: "leave out the objects of this namespace; several are separated by commas",
+    help: "exclude objects in this namespace; separate several with commas",
     parse: text,
     split: true,
   }),
   excludeLabel: exportOptions.excludeLabel,
   owned: optional({
     placeholder: "MODE",
-    help: "include or exclude what objects of the trace own; default: exclude in simkube, else include",
+    help: "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
     parse: oneOf("include", "exclude"),
   }),
   daemonsetOwned: optional({
     placeholder: "MODE",
-    help: "include or exclude what a DaemonSet owns; default as for --owned",
+    help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
     parse: oneOf("include", "exclude"),
   }),
-  allowSecrets: flag({ help: "permit v1.Secret in the configuration; secrets are then written in plain text" }),
-  force: flag({ short: "f", help: "replace FILE if it exists" }),
+  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then written in plain text" }),
+  force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel snapshot",
-  summary: "Writes a trace of what a cluster holds now, without a recorder.",
+  summary: "Writes a trace of a cluster's current state, without a recorder.",
   description: [
-    "Lists the kinds of the configuration and writes their objects as the start of a trace that ends there.",
-    "The file appears when it is complete, never before; what failed leaves nothing behind.",
+    "Lists the kinds of the configuration and writes their objects as the initial state of a trace that has no changes.",
+    "The file appears only when it is complete; a failed snapshot leaves nothing behind.",
   ],
   options,
   examples: [
@@ -85,7 +89,7 @@ const systemSurroundings: SnapshotCommandSurroundings = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 }
 
-/** The command; `surroundings` are the machine's by default. */
+/** The command; `surroundings` defaults to the real system. */
 export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
@@ -129,7 +133,9 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
   })
 
 const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {
-  if (output === undefined) return "--output FILE is missing: it must be given; - is standard output"
+  if (output === undefined) return "--output FILE is required; - means standard output"
   const isForTerminal = output !== "-" || factsOf(format).isText || terminal.standardOutput.isTTY !== true
-  return isForTerminal ? undefined : `the ${format} format is not for terminals; write it to a file`
+  return isForTerminal
+    ? undefined
+    : `the ${format} format is binary and cannot be written to a terminal; write it to a file`
 }

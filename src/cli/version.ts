@@ -1,10 +1,10 @@
-/** The version that stands in package.json, wherever this module was bundled to. */
+/** The version in package.json, wherever this module was bundled to. */
 import { readFileSync } from "node:fs"
 
 /** Up from src/cli/ and from dist/; the first package.json on the way is ours. */
 const places = ["../package.json", "../../package.json"]
 
-/** `0.1.0`; `unknown` if package.json was taken away, which nothing else depends on. */
+/** `0.1.0`; `unknown` if package.json is missing, which nothing else depends on. */
 export const readVersion = (): string => {
   for (const place of places) {
     const manifest = readManifest(new URL(place, import.meta.url))

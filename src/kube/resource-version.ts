@@ -1,8 +1,8 @@
 /**
  * Resource versions as values that can be compared.
  *
- * The API calls them opaque, yet a recorder that resumes and overlaps watches must order them. Rule 13 of the watch
- * protocol notes: versions of one kind are compared as integers of up to 20 digits (etcd's revision is a 64-bit
+ * The API calls them opaque, yet a recorder that resumes and overlaps watches must order them. Rule 13 of
+ * docs/facts/watch-protocol.md: versions of one kind are compared as integers of up to 20 digits (etcd's revision is a 64-bit
  * counter). Numbers up to 2^53−1 stay JavaScript numbers because they cost no allocation; larger ones become
  * bigints, and JavaScript compares the two kinds with each other exactly. A server whose versions are not integers
  * yields `undefined` here and is handled by remembering the versions seen.

@@ -70,7 +70,7 @@ export class KindStatuses {
     return [...this.#kinds.values()]
   }
 
-  /** Ready: no kind is listing (architecture §2). Kinds that cannot be recorded now do not hold it up; they are named. */
+  /** Ready: no kind is listing (docs/reference/architecture.md#actors). Kinds that cannot be recorded now do not hold it up; they are named. */
   get isReady(): boolean {
     return this.all().every((kind) => kind.state !== "listing")
   }

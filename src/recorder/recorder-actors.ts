@@ -16,7 +16,7 @@ import { exporterDefinition } from "../actors/exporter/definition.ts"
 import { exporterName, ownerResolverName, readerName, storeName, watcherName } from "../actors/names.ts"
 import { readerDefinition } from "../actors/reader/definition.ts"
 import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
@@ -25,7 +25,7 @@ import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.
 import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
-import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
+import { CredentialRefresh } from "./credential-refresh.ts"
 import { ExportService } from "./export/service.ts"
 import { KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
@@ -37,7 +37,7 @@ import { recordStop } from "./record-stop.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
-export type { EndpointSource } from "./credential-refresh.ts"
+export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
 
@@ -145,8 +145,6 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             return
           case "refused":
             return refused(report)
-          case "extending":
-            return options.notify(report)
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()

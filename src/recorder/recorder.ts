@@ -164,7 +164,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         }),
       ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
       access,
-      turnedAway: (facts) => log.warn("turned away", { ...facts }),
+      turnedAway: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
@@ -225,7 +225,7 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 
-/** Remembers which cluster this is, so that another one behind the same address is noticed (rule 12). Not permitted: the versions must do. */
+/** Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Not permitted: the versions must do. */
 const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgent: string) =>
   Effect.gen(function* () {
     const known = yield* actors.store.call("clusterUid", undefined)

@@ -20,7 +20,7 @@ export const workerEntry = (role: WorkerRole): URL => {
 
 /**
  * Memory limits per role where memory is plenty, MiB; where it is not, memory-shares.ts says less. Young generations are small on
- * purpose: what an event leaves behind is dead at once, and 1 MiB semi-spaces took a prototype from 330 to 217 MB (architecture §7).
+ * purpose: what an event leaves behind is dead at once, and 1 MiB semi-spaces took a prototype from 330 to 217 MB (docs/reference/actors.md#memory).
  * Old generations are bounds against leaks, far above what the role needs: a watcher's index of 100,000 objects takes 40 MB.
  */
 export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {

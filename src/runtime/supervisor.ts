@@ -8,7 +8,7 @@
  *                                     └── too many crashes ──▶ gave-up
  * ```
  *
- * Restarts wait a jittered back-off. Five crashes within ten minutes and the actor is given up (architecture §2); the owner
+ * Restarts wait a jittered back-off. Five crashes within ten minutes and the actor is given up (docs/reference/architecture.md#actors); the owner
  * decides what that means. A first life that refuses to start with an error of its own is given up at once. A kill for
  * tests counts as a crash.
  */

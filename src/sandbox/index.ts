@@ -24,28 +24,23 @@
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"
-export {
-  KindConflictError,
-  RecordingError,
-  RevisionNotHeldError,
-  UnknownKindError,
-  UnknownObjectError,
-} from "../apiserver/errors.ts"
+export { KindConflictError, UnknownKindError } from "../apiserver/kinds/kind-errors.ts"
+export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
-export type { StreamingList } from "../apiserver/list/list-options.ts"
-export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/objects/kubernetes-object.ts"
-export type { RequestEntry, RequestFilter, RequestLog } from "../apiserver/request-log.ts"
-export { discoveryScope, everything } from "../apiserver/scope.ts"
-export type { KindedObject } from "../apiserver/watch/past.ts"
-export type { ExpiredAs, FaultKind, Faults } from "./faults.ts"
-export type { Ledger, LedgerEntry, LedgerMode } from "./ledger.ts"
+export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
+export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "../apiserver/request-log.ts"
+export { RecordingError, RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
+export type { FaultKind, Faults } from "./faults/faults.ts"
+export { everything } from "./faults/scope.ts"
+export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
 export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
 export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
-export type { RespondOptions } from "./scripted-answers.ts"
+export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
+export type { KindedObject } from "./store/past.ts"
 export {
   type ControllerName,
   controllerNames,

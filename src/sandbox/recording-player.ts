@@ -6,19 +6,18 @@
  * who asks for the state later gets them too. After the last line the streams stay open. Faults work as in the sandbox.
  */
 
-import { ApiServer } from "../apiserver/api-server.ts"
-import type { ApiServerOptions } from "../apiserver/api-server-options.ts"
-import { RecordingError } from "../apiserver/errors.ts"
 import type { RequestLog } from "../apiserver/request-log.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { formatGvk } from "../kube/gvk.ts"
 import { systemClock } from "../runtime/clock.ts"
-import type { Faults } from "./faults.ts"
+import { RecordingError } from "./errors.ts"
+import type { Faults } from "./faults/faults.ts"
+import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
 import { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
 import { RecordingBackend } from "./recording-backend.ts"
 import { type DueAction, Timeline } from "./timeline.ts"
 
-export interface RecordingPlayerOptions extends ApiServerOptions {
+export interface RecordingPlayerOptions extends FaultyServerOptions {
   /** Where the `.watch` files lie. */
   readonly directory: string
   /** How many recorded seconds pass in one. Default 1; Infinity plays everything at once. */
@@ -53,16 +52,18 @@ export class RecordingPlayer {
   readonly kinds: ReadonlyArray<string>
   /** ms that playing takes at this speed. */
   readonly duration: number
-  readonly #server: ApiServer
+  readonly faults: Faults
+  readonly #server: FaultyServer["server"]
   readonly #timeline: Timeline
 
   private constructor(
-    server: ApiServer,
+    { server, faults }: FaultyServer,
     timeline: Timeline,
     kinds: ReadonlyArray<RecordedKind>,
     played: ReadonlyArray<PlayedLine>,
   ) {
     this.#server = server
+    this.faults = faults
     this.#timeline = timeline
     this.finished = timeline.finished
     this.duration = timeline.duration
@@ -90,7 +91,7 @@ export class RecordingPlayer {
       dueLines(kinds, speed, (kind) => backend.play(kind.resource)),
       clock,
     )
-    return new RecordingPlayer(await ApiServer.listen(backend, options), timeline, kinds, played)
+    return new RecordingPlayer(await listenWithFaults(backend, options), timeline, kinds, played)
   }
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
@@ -111,10 +112,6 @@ export class RecordingPlayer {
     return this.#server.requests
   }
 
-  get faults(): Faults {
-    return this.#server.faults
-  }
-
   /** Lets time run, if it does not already. */
   begin(): void {
     this.#timeline.begin()
@@ -122,6 +119,7 @@ export class RecordingPlayer {
 
   async close(): Promise<void> {
     this.#timeline.stop()
+    this.faults.close()
     await this.#server.close()
   }
 

@@ -5,11 +5,11 @@
 
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { RecordingError } from "../apiserver/errors.ts"
 import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import { RecordingError } from "./errors.ts"
 
 export interface RecordedLine {
   /** Receive time, µs since the Unix epoch (an integer below 2^53). */

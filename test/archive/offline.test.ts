@@ -2,7 +2,7 @@
 import { expect, test } from "vitest"
 import { ArchiveReader, NotARecordingError } from "../../src/archive/index.ts"
 import { recordingOf } from "../actors/exporter/owned-recording.ts"
-import { temporaryDirectory } from "./sample-frames.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
 
 const minute = 60_000_000
 const pod = (name: string) => ({ gvk: "v1.Pod", name, owners: [], rest: { spec: { nodeName: "node-1" } } })

@@ -1,32 +1,10 @@
 /** Frames for tests: made with the real builder, beside a plain list of what they say. */
 
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { onTestFinished } from "vitest"
 import type { Action, GapEvent, TraceEvent } from "../../src/trace/event.ts"
 import { type Gap, ObservationsBuilder } from "../../src/wire/observations.ts"
 
 /** µs since the Unix epoch at which the samples begin. */
 export const START = 1_763_700_000_000_000
-
-/** A directory that is removed when the test has ended. */
-export const temporaryDirectory = (): string => {
-  const directory = mkdtempSync(join(tmpdir(), "archive-"))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
-
-/**
- * A copy of a data directory as a crash of its writer would leave it, removed when the test has ended. Copied by another process,
- * because opening and closing the files in this one would free the writer's locks.
- */
-export const asIfCrashed = (directory: string): string => {
-  const copy = temporaryDirectory()
-  execFileSync("cp", ["-r", `${directory}/.`, copy])
-  return copy
-}
 
 /** One change as a test writes it down. */
 export interface SampleEvent {
@@ -103,4 +81,5 @@ export const gapAt = (time: number, detail = "410 Gone"): Gap => ({
   toTime: time,
   reason: "expired",
   detail,
+  namespace: "",
 })

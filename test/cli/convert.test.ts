@@ -92,7 +92,11 @@ describe("reel convert", () => {
         ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
         ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
         ["empty", Buffer.alloc(0), /byte 0: it is empty/],
-        ["text", Buffer.from("hello\n"), /byte 0: it begins like no trace; name its format with --from/],
+        [
+          "text",
+          Buffer.from("hello\n"),
+          /byte 0: not in a known trace format; if it is a trace, name its format with --from/,
+        ],
       ] as const) {
         writeFileSync(path(name), bytes)
         const { code, error } = await convert([path(name), path(out)])
@@ -156,7 +160,7 @@ describe("reel convert", () => {
       expect(await convert([path("a.sktrace"), path("b.yaml"), "--owned", "exclude"])).toEqual({
         code: exitCodes.failed,
         output: "",
-        error: `reel convert: ${path("a.sktrace")}: its owner references have no UIDs, so nobody can tell what its objects own (--owned exclude). Have a recorder leave that out: reel export --owned exclude. Nothing was written\n`,
+        error: `reel convert: ${path("a.sktrace")}: its owner references have no UIDs, so owned objects cannot be recognised (--owned exclude). Exclude them when exporting: reel export --owned exclude. Nothing was written\n`,
       })
       expect(existsSync(path("b.yaml"))).toBe(false)
     })
@@ -228,16 +232,16 @@ describe("reel convert", () => {
   })
 
   test.each([
-    [["a"], "IN OUT must be given"],
-    [[], "IN OUT must be given"],
+    [["a"], "missing IN OUT"],
+    [[], "missing IN OUT"],
     [["a", "b", "c"], 'unexpected argument "c"'],
-    [["a", "b"], '--to FORMAT is missing: "b" does not say it; it must be ndjson or simkube or kwok'],
-    [["a", "-"], "--to FORMAT is missing: standard output does not say it; it must be ndjson or simkube or kwok"],
+    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok): "b" does not imply a format'],
+    [["a", "-"], "--to FORMAT is required (ndjson, simkube, kwok): standard output does not imply a format"],
     [
       ["a", "b.ndjson", "--from", "simcube"],
-      '--from "simcube": it must be ndjson or simkube or kwok; did you mean simkube?',
+      '--from "simcube": must be ndjson, simkube or kwok; did you mean simkube?',
     ],
-    [["", "b.ndjson"], "the name of a file is empty"],
+    [["", "b.ndjson"], "a file name is empty"],
   ])("%j is a usage error", async (argv, problem) => {
     expect(await convert(argv)).toMatchObject({
       code: exitCodes.usage,
@@ -260,9 +264,9 @@ describe("reel convert", () => {
     writeFileSync(path("a.ndjson"), `${lines.join("\n")}\n`)
     const { code, error } = await convert([path("a.ndjson"), path("b.sktrace")])
     expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain("it has 1 gap, of which the simkube format cannot tell")
+    expect(error).toContain("it has 1 gap, which the simkube format cannot represent")
     expect(error).toContain("1 kind was not being watched")
-    expect(error).toContain("the simkube format has no place for v1.ConfigMap (1 event)")
+    expect(error).toContain("the simkube format cannot represent v1.ConfigMap (1 event)")
     expect(existsSync(path("b.sktrace"))).toBe(true)
     expect((await convert([path("a.ndjson"), path("b.ndjson")])).code).toBe(exitCodes.ok)
     expect(readFileSync(path("b.ndjson"), "utf8")).toBe(`${lines.join("\n")}\n`)

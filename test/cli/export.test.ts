@@ -177,7 +177,7 @@ describe("an export", () => {
     ])
     await writeFile(file, "\n")
     expect((await run([...words, "--token-file", file])).error).toContain(
-      `cannot take a token from ${file}: it is empty`,
+      `cannot read a token from ${file}: it is empty`,
     )
     const missing = await run([...words, "--token-file", join(folder, "none")])
     expect([missing.code, missing.error]).toEqual([exitCodes.usage, expect.stringContaining("ENOENT")])
@@ -197,7 +197,7 @@ describe("an export", () => {
     const wrong = await recorder(answers(sum.replace(/^./, (first) => (first === "A" ? "B" : "A"))))
     const { code, error } = await run(["-s", wrong.url, "-o", join(folder, "b")])
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("its checksum is another: it was changed on its way")
+    expect(error).toContain("its checksum does not match: it was modified in transit")
     expect(await readdir(folder)).toEqual(["a"])
   })
 
@@ -262,14 +262,17 @@ describe("an export", () => {
       exitCodes.ok,
       expect.stringContaining("1,234 events before label filters and owner filters, 2026-"),
     ])
-    const gap = { start: now - 30 * second, end: now - 20 * second, reason: "expired", detail: "" }
+    const gap = { start: now - 30 * second, end: now - 20 * second, namespace: "", reason: "expired", detail: "" }
+    expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [{ ...gap, namespace: "shop" }] }] })).toEqual(
+      expect.arrayContaining([expect.stringContaining("40.000001Z in namespace shop: expired\n")]),
+    )
     expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
       exitCodes.incomplete,
       expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),
     ])
     expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
       exitCodes.failed,
-      expect.stringContaining("it would be refused: v1.Pod: being listed\n"),
+      expect.stringContaining("it would be rejected: v1.Pod: being listed\n"),
     ])
     const young = { ...forecast, incomplete: ["v1.Pod=recorded-2026-11-21T09:59:30.000Z/2026-11-21T10:00:00.000Z"] }
     expect(await asked(young)).toEqual([
@@ -286,7 +289,7 @@ describe("an export", () => {
       expect.stringContaining(", v1.Secret=forbidden\n"),
     ])
     const { url } = await recorder((response) => response.end("a trace of a recorder that knows no better"))
-    expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not know --dry-run")
+    expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not support --dry-run")
   })
 
   test("writes what came, byte for byte, and says how much", async () => {
@@ -336,7 +339,7 @@ describe("an export", () => {
     })
     expect((await run(["-s", url, "-o", join(folder, "a.yaml")])).code).toBe(exitCodes.ok)
     const { code, error } = await run(["-s", url, "-o", join(folder, "b.yaml")])
-    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("no checksum followed it")])
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("it came without a checksum")])
     expect(requests[0]?.body).toMatchObject({ format: "kwok" })
     expect(await readdir(folder)).toEqual(["a.yaml"])
   })
@@ -394,8 +397,8 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "-o", path])
     expect(code).toBe(exitCodes.incomplete)
     expect(error.split("\n").slice(1, 3)).toEqual([
-      `reel export: the trace is incomplete: v1.Pod=forbidden, v1.Node=failing. ${url}/readyz?verbose says why`,
-      "reel export: the trace is incomplete: it has 2 gaps, so changes are missing or may be; a trace in NDJSON says where and why",
+      `reel export: the trace is incomplete: v1.Pod=forbidden, v1.Node=failing. For the reason see ${url}/readyz?verbose`,
+      "reel export: the trace is incomplete: it has 2 gaps, so changes may be missing; a trace in NDJSON shows where and why",
     ])
     expect(await readFile(path)).toEqual(small)
   })
@@ -409,7 +412,7 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "--start=-2h", "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(
-      `is incomplete: ${state}. The recording does not reach back that far; --start 0 asks for all`,
+      `is incomplete: ${state}. The recording does not reach back that far; --start 0 exports all`,
     )
   })
 
@@ -435,7 +438,7 @@ describe("an export", () => {
     })
     const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain("it has 1 gap, so changes are missing or may be;")
+    expect(error).toContain("it has 1 gap, so changes may be missing;")
     expect(error).not.toContain("the server")
   })
 
@@ -462,7 +465,7 @@ describe("an export that fails leaves no file", () => {
     })
     expect(code).toBe(exitCodes.failed)
     expect(error).toBe(
-      "reel export: the export from URL is not whole after 100 bytes: the recorder closed the connection; its log says why. No file was kept; try again\n",
+      "reel export: the export from URL is incomplete after 100 bytes: the recorder closed the connection; its log says why. No file was kept; try again\n",
     )
   })
 
@@ -473,13 +476,13 @@ describe("an export that fails leaves no file", () => {
       setImmediate(() => response.destroy())
     })
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain(`is not whole after ${small.length - 1} bytes`)
+    expect(error).toContain(`is incomplete after ${small.length - 1} bytes`)
   })
 
   test.each([
     ["its last line", small.subarray(0, small.lastIndexOf("\n", -2) + 1), "the last line is missing"],
     ["its end", small.subarray(0, -5), "the last line is missing"],
-    ["everything", small.subarray(0, 0), "the answer is empty or no trace"],
+    ["everything", small.subarray(0, 0), "the response is empty or not a trace"],
   ])("when a proxy ends it properly without %s", async (_, part, reason) => {
     const { code, error } = await failed((response) => response.end(part))
     expect(code).toBe(exitCodes.failed)
@@ -489,20 +492,20 @@ describe("an export that fails leaves no file", () => {
   test("when SimKube's format ends early", async () => {
     const { code, error } = await failed((response) => response.end(simkube.subarray(0, -1)), "--format", "simkube")
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("the trace ends in the middle")
+    expect(error).toContain("the trace is truncated")
   })
 
   test("when the answer is a web page", async () => {
     const { code, error } = await failed((response) => response.end("<html>\n<body>log in</body></html>"))
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("the answer is no trace")
+    expect(error).toContain("the response is not a trace")
   })
 
   test.each<[status: number, text: string, code: number, message: string]>([
     [500, "owner chain broke\n", exitCodes.failed, "with status 500: owner chain broke"],
     [503, "not ready", exitCodes.failed, "with status 503: not ready"],
     [422, "the window\n is \u001b[31mempty", exitCodes.failed, "with status 422: the window is \\u{1b}[31mempty"],
-    [404, "", exitCodes.failed, "with status 404. Is this a recorder? Check --server"],
+    [404, "", exitCodes.failed, "with status 404. Is it a recorder? Check --server"],
     [403, "no", exitCodes.notPermitted, "with status 403: no"],
     [401, "no", exitCodes.notPermitted, "with status 401: no"],
     [302, "", exitCodes.failed, "with status 302"],
@@ -512,18 +515,18 @@ describe("an export that fails leaves no file", () => {
       response.statusCode = status
       response.end(text)
     })
-    expect(result).toEqual({ code, output: "", error: `reel export: URL refused the export ${message}\n` })
+    expect(result).toEqual({ code, output: "", error: `reel export: URL rejected the export ${message}\n` })
   })
 
   test("when nothing comes for the allowed time, before or in the middle", async () => {
     const before = await failed(() => undefined, "--timeout", "50ms")
     expect(before.code).toBe(exitCodes.failed)
     expect(before.error).toBe(
-      "reel export: no recorder answers at URL: nothing came for 0.05 s. Try again, or allow more time with --timeout\n",
+      "reel export: cannot reach a recorder at URL: no data arrived for 0.05 s. Try again, or allow more time with --timeout\n",
     )
     const middle = await failed((response) => response.write(small.subarray(0, 100)), "--timeout", "50ms")
     expect(middle.code).toBe(exitCodes.failed)
-    expect(middle.error).toContain("is not whole after 100 bytes: nothing came for 0.05 s")
+    expect(middle.error).toContain("is incomplete after 100 bytes: no data arrived for 0.05 s")
   })
 
   test("when it is interrupted, before the answer or in the middle", async () => {
@@ -551,7 +554,7 @@ describe("an export that cannot begin", () => {
     expect(await run(["-s", url, "-o", join(folder, "a")])).toEqual({
       code: exitCodes.failed,
       output: "",
-      error: `reel export: no recorder answers at ${url}: nothing listens there. Start one with "reel record --config FILE", or name another with --server\n`,
+      error: `reel export: cannot reach a recorder at ${url}: connection refused. Start a recorder with "reel record --config FILE", or name another one with --server\n`,
     })
     expect(await readdir(folder)).toEqual([])
   })
@@ -559,9 +562,9 @@ describe("an export that cannot begin", () => {
   test("for a reason of the system's names its code once", () => {
     const message = (detail: string) => new ServerUnreachable({ server: "URL", code: "EHOSTUNREACH", detail }).message
     expect(message("connect EHOSTUNREACH 192.0.2.1:7777")).toBe(
-      "no recorder answers at URL: connect EHOSTUNREACH 192.0.2.1:7777",
+      "cannot reach a recorder at URL: connect EHOSTUNREACH 192.0.2.1:7777",
     )
-    expect(message("no way there")).toBe("no recorder answers at URL: no way there (EHOSTUNREACH)")
+    expect(message("no way there")).toBe("cannot reach a recorder at URL: no way there (EHOSTUNREACH)")
   })
 
   test("because what listens speaks another language says so", async () => {
@@ -573,14 +576,14 @@ describe("an export that cannot begin", () => {
     closers.push(() => new Promise((resolve) => server.close(resolve)))
     const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("what answers is no HTTP server. Check --server")
+    expect(error).toContain("the server does not speak HTTP. Check --server")
   })
 
   test("because the port wants no TLS says so", async () => {
     const { url } = await recorder((response) => response.end(small))
     const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("it does not speak TLS. Write http:// instead of https://")
+    expect(error).toContain("the server does not speak TLS. Write http:// instead of https://")
   })
 
   test("because the file exists costs the recorder nothing", async () => {
@@ -590,7 +593,7 @@ describe("an export that cannot begin", () => {
     expect(await run(["-s", url, "-o", path])).toEqual({
       code: exitCodes.usage,
       output: "",
-      error: `reel export: ${path} exists; it is not overwritten without --force\n`,
+      error: `reel export: ${path} exists; use --force to overwrite it\n`,
     })
     expect(requests).toEqual([])
     expect((await run(["-s", url, "-o", path, "--force"])).code).toBe(exitCodes.ok)
@@ -602,7 +605,7 @@ describe("an export that cannot begin", () => {
     expect(await run(["-s", url, "-o", "/dev/full"])).toEqual({
       code: exitCodes.failed,
       output: "",
-      error: "reel export: cannot write /dev/full: the disk is full. Make room, or write elsewhere\n",
+      error: "reel export: cannot write /dev/full: the disk is full. Free some space, or write elsewhere\n",
     })
   })
 
@@ -612,36 +615,36 @@ describe("an export that cannot begin", () => {
       response.end()
     })
     const { error } = await run(["-s", url.replace("//", "//me:hush@"), "-o", join(folder, "a")])
-    expect(error).toBe(`reel export: ${url} refused the export with status 500\n`)
+    expect(error).toBe(`reel export: ${url} rejected the export with status 500\n`)
   })
 
   test.each([
-    [[], "--output FILE is missing: it must be given; - is standard output"],
+    [[], "--output FILE is required; - means standard output"],
     [
       ["-o", "az://bucket/key"],
       '--output "az://bucket/key": cannot write to "az://bucket/key": tools do not agree what az:// means; write azure://CONTAINER/KEY',
     ],
     [
       ["-o", "ftp://host/key"],
-      '--output "ftp://host/key": ftp is not supported; name a file, or - for standard output',
+      '--output "ftp://host/key": ftp is not supported; name a file, or write - for standard output',
     ],
-    [["-o", "a", "--maximum-size", "much"], '--maximum-size "much": it must be a size such as 500Mi or 10Gi'],
-    [["-o", "file://host/a"], '--output "file://host/a": it is not the URL of a local file'],
-    [["-o", "a", "--server", "ftp://x"], '--server "ftp://x": it must be a URL such as http://127.0.0.1:7777'],
-    [["-o", "a", "--server", "http://"], '--server "http://": it must be a URL such as http://127.0.0.1:7777'],
-    [["-o", "a", "--timeout", "5"], '--timeout "5": it must be a duration such as 30s or 2m'],
+    [["-o", "a", "--maximum-size", "much"], '--maximum-size "much": must be a size such as 500Mi or 10Gi'],
+    [["-o", "file://host/a"], '--output "file://host/a": it is not a local file URL'],
+    [["-o", "a", "--server", "ftp://x"], '--server "ftp://x": must be a URL such as http://127.0.0.1:7777'],
+    [["-o", "a", "--server", "http://"], '--server "http://": must be a URL such as http://127.0.0.1:7777'],
+    [["-o", "a", "--timeout", "5"], '--timeout "5": must be a duration such as 30s or 2m'],
     [["-o", "a", "--start", "-5"], '--start "-5": a duration needs a unit, such as -10m or -2h'],
     [
       ["-o", "a", "--end", "tomorrow"],
-      '--end "tomorrow": allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m',
+      '--end "tomorrow": must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m',
     ],
     [
       ["-o", "a", "--start", "now", "--end", "2026-11-21T09:00:00Z"],
-      "the window ends at 2026-11-21T09:00:00Z, before it starts at 2026-11-21T10:00:00.000001Z",
+      "the window ends at 2026-11-21T09:00:00Z, before its start at 2026-11-21T10:00:00.000001Z",
     ],
-    [["-o", "a", "--exclude-label", "a>1"], '--exclude-label "a>1": > and < cannot be used in an export'],
+    [["-o", "a", "--exclude-label", "a>1"], '--exclude-label "a>1": > and < are not supported in an export'],
     [["-o", "a", "--exclude-label", "=x"], '--exclude-label "=x": a label name is missing'],
-    [["-o", "a", "--format", "sktrace"], '--format "sktrace": it must be ndjson or simkube or kwok'],
+    [["-o", "a", "--format", "sktrace"], '--format "sktrace": must be ndjson, simkube or kwok'],
   ])("%j is a usage error", async (argv, problem) => {
     expect(await run(argv)).toEqual({
       code: exitCodes.usage,
@@ -654,7 +657,7 @@ describe("an export that cannot begin", () => {
     const terminal = capturedTerminal({ output: { isTTY: true, columns: 80 } })
     const { code, error } = await run(["-o", "-", "--format", "simkube"], terminal)
     expect(code).toBe(exitCodes.usage)
-    expect(error).toContain("the simkube format is not for terminals")
+    expect(error).toContain("the simkube format is binary and cannot be written to a terminal")
   })
 })
 

@@ -54,22 +54,22 @@ describe("reel", () => {
     [["simulate"], 'reel: unknown command "simulate"\nTry "reel --help".\n'],
     [["version", "2"], 'reel version: unexpected argument "2"\nTry "reel version --help".\n'],
     [["help", "record", "export"], 'reel help: unexpected argument "export"\nTry "reel help --help".\n'],
-    [["record"], 'reel record: --config FILE is missing: it must be given\nTry "reel record --help".\n'],
+    [["record"], 'reel record: --config FILE is required\nTry "reel record --help".\n'],
     [
       ["record", "-c", "a.yml", "--fsync", "allways"],
-      'reel record: --fsync "allways": it must be interval or always; did you mean always?\nTry "reel record --help".\n',
+      'reel record: --fsync "allways": must be interval or always; did you mean always?\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--namespace", "Shop"],
-      'reel record: --namespace "Shop": it is not the name of a namespace (small letters, digits and -, at most 63)\nTry "reel record --help".\n',
+      'reel record: --namespace "Shop": it is not a valid namespace name (at most 63 lower-case letters, digits and -)\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--bind", "http://x"],
-      'reel record: --bind "http://x": it must be an IP address or a host name, such as 127.0.0.1 or ::\nTry "reel record --help".\n',
+      'reel record: --bind "http://x": must be an IP address or a host name, such as 127.0.0.1 or ::\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--auth", "token"],
-      'reel record: --auth token needs --token-file FILE\nTry "reel record --help".\n',
+      'reel record: --auth token requires --token-file FILE\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--token-file", "t"],
@@ -77,7 +77,7 @@ describe("reel", () => {
     ],
     [
       ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-anonymous"],
-      'reel record: --allow-anonymous has no place beside --auth kubernetes\nTry "reel record --help".\n',
+      'reel record: --allow-anonymous cannot be combined with --auth kubernetes\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-host", "a.example"],
@@ -85,7 +85,7 @@ describe("reel", () => {
     ],
     [
       ["record", "-c", "a.yml", "--allow-host", "http://a"],
-      'reel record: --allow-host "http://a": it must be a host name without a port, such as recorder.example.com\nTry "reel record --help".\n',
+      'reel record: --allow-host "http://a": must be a host name without a port, such as recorder.example.com\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--allow-target", "/tmp"],
@@ -93,7 +93,7 @@ describe("reel", () => {
     ],
     [
       ["record", "-c", "a.yml", "--maximum-export-size", "ten"],
-      'reel record: --maximum-export-size "ten": it must be a size such as 500Mi or 10Gi\nTry "reel record --help".\n',
+      'reel record: --maximum-export-size "ten": must be a size such as 500Mi or 10Gi\nTry "reel record --help".\n',
     ],
   ])("%j is a usage error", async (argv, error) => {
     expect(await run(...argv)).toEqual({ code: exitCodes.usage, output: "", error })

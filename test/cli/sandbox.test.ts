@@ -47,7 +47,7 @@ describe("reel sandbox", () => {
     const refused = capturedTerminal()
     expect(await run(refused, "--port", "0", "--kubeconfig", kubeconfig)).toBe(exitCodes.usage)
     expect(refused.standardError.text()).toContain(
-      "is no sandbox's kubeconfig; name another with --kubeconfig, or --force",
+      "is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force",
     )
     for (const force of [["--force"], []]) {
       const terminal = capturedTerminal()
@@ -67,7 +67,7 @@ describe("reel sandbox", () => {
     taken.close()
     expect(code).toBe(exitCodes.failed)
     expect(terminal.standardError.text()).toBe(
-      `reel sandbox: port ${port} is in use; choose another with --port, 0 for any\n`,
+      `reel sandbox: port ${port} is in use; choose another with --port, or use 0 for any free port\n`,
     )
   })
 

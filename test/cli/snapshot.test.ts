@@ -13,9 +13,9 @@ import { type KubernetesObject, kubeconfigOf, Sandbox } from "../../src/sandbox/
 import { openDecoder } from "../../src/trace/formats/codecs.ts"
 import type { TraceFormatName } from "../../src/trace/formats/names.ts"
 import { stablePodSpecHash } from "../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { TraceItem } from "../../src/trace/formats/trace-item.ts"
 import { compileFilters } from "../../src/trace/selection/filters.ts"
 import { memorySpool } from "../../src/trace/spool.ts"
+import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""
@@ -281,11 +281,11 @@ describe("reel snapshot", () => {
   })
 
   test.each([
-    [["-c", "a.yml"], "--output FILE is missing: it must be given; - is standard output"],
-    [["-o", "a.ndjson"], "--config FILE is missing: it must be given"],
+    [["-c", "a.yml"], "--output FILE is required; - means standard output"],
+    [["-o", "a.ndjson"], "--config FILE is required"],
     [
       ["-c", "a.yml", "-o", "s3://bucket/key"],
-      '--output "s3://bucket/key": s3 is not supported; name a file, or - for standard output',
+      '--output "s3://bucket/key": s3 is not supported; name a file, or write - for standard output',
     ],
   ])("%j is a usage error", async (argv, problem) => {
     const terminal = capturedTerminal()

@@ -1,11 +1,13 @@
 /** The Containerfile, without an engine to build it: what it copies is enough for what it runs, and makes the image that is tested. */
 import { execFile } from "node:child_process"
-import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises"
+import { cpSync } from "node:fs"
+import { mkdtemp, readFile, rm, symlink } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { patient } from "../harness/patience.ts"
 import { printed } from "./printed.ts"
 import { StagedImage } from "./staged-image.ts"
 
@@ -29,12 +31,12 @@ const instructions = (name: string): ReadonlyArray<string> => {
   return [...build.matchAll(new RegExp(`^${name} (.*)$`, "gm"))].map(([, rest = ""]) => rest)
 }
 
-test("what it copies is enough to build the image that is tested", { timeout: 120_000 }, async () => {
+test("what it copies is enough to build the image that is tested", { timeout: patient(120_000) }, async () => {
   for (const copied of instructions("COPY")) {
     const words = copied.split(" ")
     const target = words.pop() ?? ""
     for (const source of words)
-      await cp(join(root, source), join(directory, target === "./" ? basename(source) : target), { recursive: true })
+      cpSync(join(root, source), join(directory, target === "./" ? basename(source) : target), { recursive: true })
   }
   const [install = "", build = "", ...more] = instructions("RUN")
   expect({ install, more }).toEqual({ install: "npm ci --no-audit --no-fund", more: [] })
@@ -47,6 +49,7 @@ test("what it copies is enough to build the image that is tested", { timeout: 12
     cwd: directory,
     env: { ...process.env, SOURCE_DATE_EPOCH: "0" },
   })
+  // To the byte: names, contents and modes, from another directory at another time.
   await using tested = await StagedImage.stage()
   expect(stdout).toContain(tested.digest)
 })

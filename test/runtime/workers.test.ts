@@ -9,9 +9,10 @@ import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import { type ActorGaveUp, ActorGone, CallDeadlineExceeded, CallDefect } from "../../src/runtime/errors.ts"
 import type { ActorState, Supervisor } from "../../src/runtime/supervisor.ts"
 import { type StartThread, workerThread } from "../../src/runtime/thread/thread.ts"
+import { testWorker } from "../harness/test-worker.ts"
 import { ManualClock } from "./manual-clock.ts"
 import { type MisfitConfig, misfit, Refused } from "./toys/misfit.ts"
-import { inWorker, toyWorker } from "./toys/toy-worker.ts"
+import { inWorker } from "./toys/toy-worker.ts"
 import { until } from "./until.ts"
 
 type Misfit = Supervisor<MisfitConfig, (typeof misfit)["control"], string>
@@ -187,7 +188,7 @@ describe("a worker that", () => {
   test("cannot be loaded backs off and says what was not found", async () => {
     const { changes, came } = stage(
       "run",
-      workerThread(toyWorker("nobody"), { oldGenerationMb: 32, youngGenerationMb: 2 }),
+      workerThread(testWorker("nobody"), { oldGenerationMb: 32, youngGenerationMb: 2 }),
     )
     await came("backing-off")
     expect(changes.at(-1)).toMatch(/^backing-off: .*Cannot find module .*nobody/)

@@ -17,7 +17,7 @@ afterAll(() => sandbox.close())
 const ask = (path: string, method = "GET"): Promise<Answer> =>
   get(sandbox.url + path, { Authorization: "Bearer sesame" }, method)
 
-describe("an answer that says no is the real server's, word for word", () => {
+describe("an answer that says no has the real server's status, reason and details", () => {
   test.each([
     ["get-not-found", "/apis/apps/v1/namespaces/default/deployments/nope"],
     ["list-exact-expired", "/api/v1/configmaps?resourceVersion=301&resourceVersionMatch=Exact"],

@@ -5,8 +5,8 @@ import { expect, test } from "vitest"
 import { compact } from "../../src/apiserver/answers/json-spacing.ts"
 import { pageOf } from "../../src/apiserver/list/snapshot.ts"
 import { systemClock } from "../../src/runtime/clock.ts"
-import { Ledger } from "../../src/sandbox/ledger.ts"
-import { ObjectStore } from "../../src/sandbox/object-store.ts"
+import { Ledger } from "../../src/sandbox/store/ledger.ts"
+import { ObjectStore } from "../../src/sandbox/store/object-store.ts"
 
 const configMaps = { gvk: { group: "", version: "v1", kind: "ConfigMap" }, plural: "configmaps", namespaced: true }
 const secrets = { gvk: { group: "", version: "v1", kind: "Secret" }, plural: "secrets", namespaced: true }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import type { Answer } from "./client.ts"
+import { withoutWording } from "./without-wording.ts"
 
 export interface RecordedAnswer {
   readonly status: number
@@ -28,11 +29,11 @@ export const recordedAnswer = (name: string): RecordedAnswer => {
 /** The headers that a client may depend on. */
 const shared = ["content-type", "cache-control", "retry-after", "x-content-type-options"]
 
-/** Status, headers and body as values, for `toEqual`; JSON bodies parsed, others without their last line feed. */
+/** Status, headers and body as values, for `toEqual`; JSON bodies parsed and without wording, others without their last line feed. */
 export const comparable = (answer: RecordedAnswer | Answer): unknown => {
   const headers = shared.map((name) => [name, answer.headers[name]])
   const json = answer.headers["content-type"] === "application/json"
-  const body: unknown = json ? JSON.parse(answer.text) : answer.text.trimEnd()
+  const body: unknown = json ? withoutWording(JSON.parse(answer.text)) : answer.text.trimEnd()
   return { status: answer.status, headers: Object.fromEntries(headers), body }
 }
 

@@ -19,27 +19,16 @@ const ask = async (path: string, accept?: string): Promise<{ status: number; mes
   return { status, message: String((JSON.parse(text) as { message?: string }).message) }
 }
 
-const unreadable = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
-const continued = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"
-
 describe("parameters", () => {
   test.each([
-    [`${configMaps}/a?resourceVersion=x`, 500, unreadable],
-    [`${configMaps}/nope?resourceVersion=x`, 500, unreadable],
-    [`${configMaps}?timeoutSeconds=x&limit=y`, 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
-    [
-      `${configMaps}?timeoutSeconds=99999999999999999999`,
-      400,
-      'strconv.ParseInt: parsing "99999999999999999999": value out of range',
-    ],
-    [`${configMaps}?watch=1&continue=x`, 422, `ListOptions.meta.k8s.io "" is invalid: ${continued}`],
-    [
-      `${configMaps}?limit=1&continue=x`,
-      400,
-      "invalid continue token: continue key is not valid: illegal base64 data at input byte 0",
-    ],
-  ])("%s", async (path, status, message) => {
-    expect(await ask(path)).toEqual({ status, message })
+    [`${configMaps}/a?resourceVersion=x`, 500],
+    [`${configMaps}/nope?resourceVersion=x`, 500],
+    [`${configMaps}?timeoutSeconds=x&limit=y`, 400],
+    [`${configMaps}?timeoutSeconds=99999999999999999999`, 400],
+    [`${configMaps}?watch=1&continue=x`, 422],
+    [`${configMaps}?limit=1&continue=x`, 400],
+  ])("%s", async (path, status) => {
+    expect(await ask(path)).toMatchObject({ status })
   })
 })
 

@@ -3,7 +3,7 @@
  * SimKube's have ways of their own, which are faster.
  */
 import type { TraceEncoder } from "../../trace/formats/format.ts"
-import type { TraceHeader } from "../../trace/formats/trace-item.ts"
+import type { TraceHeader } from "../../trace/trace-item.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
 /** Pieces of about 64 KiB with memory of their own; empty ones are pauses. Throws what reading the window and the encoder throw. */

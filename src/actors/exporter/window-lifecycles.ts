@@ -2,7 +2,7 @@
  * The pod lifecycles of a window, as SimKube's format groups them: by the first owner in the trace that tracks them, then by
  * the hash of the pod's stable spec, in order of first observation.
  *
- * SimKube's rules (simkube.md §2.6, §3.3), with these differences: pods are told apart by UID, so a name that is used
+ * SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are told apart by UID, so a name that is used
  * again adds a life instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); who owns a pod is decided now,
  * with all that is known, not when its first message happened to arrive (W-32).
  */

@@ -4,7 +4,7 @@ import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 import type { OwnershipGraph } from "./resolver.ts"
 
-/** Rows read at once: the walk is never one long transaction, under which the log would grow (architecture §5). */
+/** Rows read at once: the walk is never one long transaction, under which the log would grow (docs/reference/architecture.md#archive). */
 const pageRows = 1000
 
 /** Opens the database read-only. @throws as `openForReading` does */

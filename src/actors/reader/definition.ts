@@ -28,6 +28,8 @@ const ReadKind = Schema.Struct({
       toTime: Schema.Number,
       reason: Schema.String,
       detail: Schema.String,
+      /** The only namespace that it concerns; empty: all of them. */
+      namespace: Schema.String,
     }),
   ),
 })

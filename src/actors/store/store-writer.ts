@@ -28,13 +28,13 @@ import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
 /**
- * ms a frame waits for company before it is committed; architecture §5 allows 100. With 30 an event is on disk within 50 ms of
+ * ms a frame waits for company before it is committed; docs/reference/architecture.md#archive allows 100. With 30 an event is on disk within 50 ms of
  * its receipt, exports under way or not; a commit takes some 0.2 ms, and under load the block is full before.
  */
 const commitDelayMs = 30
 /** ms between tries while the disk refuses. */
 export const commitRetryMs = 1000
-/** ms between syncs to the disk with `fsync: interval` (architecture §5), and between looks whether the files are still there. */
+/** ms between syncs to the disk with `fsync: interval` (docs/reference/architecture.md#archive), and between looks whether the files are still there. */
 const syncIntervalMs = 1000
 
 export type StoreContext = ActorContext<StoreConfig, StoreReport>

@@ -1,9 +1,10 @@
 /**
- * The answers that say no, with the words, reasons and details of Kubernetes 1.34.4 (each was recorded from a real
+ * The answers that say no, with the codes, reasons and details of Kubernetes 1.34.4 (each was recorded from a real
  * server). One value serves as an HTTP answer and as the object of an in-stream `ERROR` event.
  */
 
 import { qualifiedName, type Resource } from "../kinds/resources.ts"
+import { explained, type FieldError } from "./field-error.ts"
 
 /** One entry of `details.causes`. */
 export interface FailureCause {
@@ -79,6 +80,10 @@ export const methodNotAllowed: Failure = fail(405, "the server does not allow th
   details: {},
 })
 
+/** What a server that takes no writes says to one. */
+export const readOnly = (reason: string | undefined): Failure =>
+  reason === undefined ? methodNotAllowed : { ...methodNotAllowed, message: `${methodNotAllowed.message}: ${reason}` }
+
 export const objectNotFound = (resource: Resource, name: string): Failure =>
   fail(404, `${qualifiedName(resource)} "${name}" not found`, {
     reason: "NotFound",
@@ -112,19 +117,18 @@ export const groupDetail = (resource: Resource): { group?: string } =>
 
 export const badRequest = (message: string): Failure => fail(400, message, { reason: "BadRequest" })
 
-/** 422: options that contradict each other or that this server does not take. */
-export const invalidListOptions = (causes: ReadonlyArray<Required<FailureCause>>): Failure => {
-  const texts = causes.map((cause) => `${cause.field}: ${cause.message}`)
-  return fail(
-    422,
-    `ListOptions.meta.k8s.io "" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`,
-    { reason: "Invalid", details: { group: "meta.k8s.io", kind: "ListOptions", causes } },
-  )
+/** 422: options of a request (`ListOptions`, `PatchOptions`…) that contradict each other or that this server does not take. */
+export const invalidOptions = (kind: string, errors: ReadonlyArray<FieldError>): Failure => {
+  const { causes, summary } = explained(errors)
+  return fail(422, `${kind}.meta.k8s.io "" is invalid: ${summary}`, {
+    reason: "Invalid",
+    details: { group: "meta.k8s.io", kind, causes },
+  })
 }
 
 /** A watch, or a get, with an unreadable version gets a 500 without a reason, a list a 400. Both are the real server's. */
-export const unreadableVersion = (verb: "list" | "watch", text: string, problem: string): Failure => {
-  const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${problem}`
+export const unreadableVersion = (verb: "list" | "watch", text: string): Failure => {
+  const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: must be an unsigned 64-bit number`
   return verb === "watch" ? fail(500, message) : badRequest(`invalid resource version: ${message}`)
 }
 

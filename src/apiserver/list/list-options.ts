@@ -1,14 +1,9 @@
 /**
- * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does: same rules, same order, same messages.
+ * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
 
-import {
-  badRequest,
-  type Failure,
-  type FailureCause,
-  invalidListOptions,
-  unreadableVersion,
-} from "../answers/failure.ts"
+import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
+import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { parseFieldSelector } from "../selection/field-selector.ts"
 import { parseLabelSelector, SelectorError } from "../selection/label-selector.ts"
@@ -20,6 +15,9 @@ import { type ContinueToken, decodeContinue } from "./continue-token.ts"
  * gate is off); `unknown`, ignored together with its resourceVersionMatch (a server from before the feature).
  */
 export type StreamingList = "supported" | "rejected" | "unknown"
+
+/** How a watch from a forgotten version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
+export type ExpiredAs = "stream" | "http"
 
 /** Which state a list wants. */
 export type ListState =
@@ -76,8 +74,8 @@ export const parseListRequest = (
   const version = query.get("resourceVersion") ?? ""
   const match = query.get("resourceVersionMatch") ?? ""
   const token = query.get("continue") ?? ""
-  const causes = listCauses(query, version, match, token)
-  if (causes.length > 0) return invalidListOptions(causes)
+  const errors = listErrors(query, version, match, token)
+  if (errors.length > 0) return invalidOptions("ListOptions", errors)
   const selection = selectionOf(query, namespace, resource)
   if ("type" in selection) return selection
   const state = listState(version, match, token, limit ?? 0)
@@ -96,8 +94,8 @@ export const parseWatchRequest = (
   const known = streamingList !== "unknown"
   const initial = known ? flag(query, "sendInitialEvents") : undefined
   const match = known ? (query.get("resourceVersionMatch") ?? "") : ""
-  const causes = watchCauses(initial, match, streamingList, query.get("continue") ?? "")
-  if (causes.length > 0) return invalidListOptions(causes)
+  const errors = watchErrors(initial, match, streamingList, query.get("continue") ?? "")
+  if (errors.length > 0) return invalidOptions("ListOptions", errors)
   const selection = selectionOf(query, namespace, resource)
   if ("type" in selection) return selection
   const text = query.get("resourceVersion") ?? ""
@@ -133,74 +131,39 @@ const listState = (version: string, match: string, token: string, limit: number)
   return { type: exact ? "exact" : "notOlderThan", version: parsed }
 }
 
-type Cause = Required<FailureCause>
-
-const forbidden = (field: string, message: string): Cause => ({
-  reason: "FieldValueForbidden",
-  message: `Forbidden: ${message}`,
-  field,
-})
-
-const notSupported = (value: string, supported: string): Cause => ({
-  reason: "FieldValueNotSupported",
-  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}`,
-  field: "resourceVersionMatch",
-})
-
-const listCauses = (query: URLSearchParams, version: string, match: string, token: string): ReadonlyArray<Cause> => {
-  const causes: Cause[] = []
+const listErrors = (query: URLSearchParams, version: string, match: string, token: string): FieldError[] => {
+  const errors: FieldError[] = []
   if (match !== "") {
-    if (version === "") {
-      causes.push(
-        forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"),
-      )
-    }
-    if (token !== "") {
-      causes.push(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
-    }
-    if (match !== "Exact" && match !== "NotOlderThan") {
-      causes.push(notSupported(match, '"Exact", "NotOlderThan", ""'))
-    }
-    if (match === "Exact" && version === "0") {
-      causes.push(
-        forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
-      )
-    }
+    if (version === "") errors.push(forbidden("resourceVersionMatch", "forbidden unless resourceVersion is provided"))
+    if (token !== "") errors.push(matchWithToken)
+    if (match !== "Exact" && match !== "NotOlderThan")
+      errors.push(notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+    if (match === "Exact" && version === "0")
+      errors.push(forbidden("resourceVersionMatch", '"Exact" is forbidden for resourceVersion "0"'))
   }
-  if (query.has("sendInitialEvents")) {
-    causes.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-  }
-  return causes
+  if (query.has("sendInitialEvents")) errors.push(forbidden("sendInitialEvents", "forbidden for list"))
+  return errors
 }
 
-const watchCauses = (
+const matchWithToken = forbidden("resourceVersionMatch", "forbidden when continue is provided")
+
+const watchErrors = (
   initial: boolean | undefined,
   match: string,
   streamingList: StreamingList,
   token: string,
-): ReadonlyArray<Cause> => {
-  const causes: Cause[] = []
-  if (initial !== undefined) {
-    if (match !== "NotOlderThan") {
-      const message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-      causes.push(forbidden("resourceVersionMatch", message))
-    }
-    if (streamingList === "rejected") {
-      const message = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
-      causes.push(forbidden("sendInitialEvents", message))
-    }
-  }
-  if (match !== "") {
-    if (initial === undefined) {
-      const message = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-      causes.push(forbidden("resourceVersionMatch", message))
-    }
-    if (match !== "NotOlderThan") causes.push(notSupported(match, '"NotOlderThan"'))
-  }
-  if (token !== "") {
-    causes.push(forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
-  }
-  return causes
+): FieldError[] => {
+  const errors: FieldError[] = []
+  if (initial !== undefined && match !== "NotOlderThan")
+    errors.push(forbidden("resourceVersionMatch", "sendInitialEvents requires NotOlderThan"))
+  if (initial !== undefined && streamingList === "rejected")
+    errors.push(forbidden("sendInitialEvents", "forbidden for watch unless the WatchList feature gate is enabled"))
+  if (match !== "" && initial === undefined)
+    errors.push(forbidden("resourceVersionMatch", "forbidden for watch unless sendInitialEvents is provided"))
+  if (match !== "" && match !== "NotOlderThan")
+    errors.push(notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
+  if (token !== "") errors.push(matchWithToken)
+  return errors
 }
 
 const selectionOf = (
@@ -220,14 +183,13 @@ const selectionOf = (
   }
 }
 
-const integerOf = (query: URLSearchParams, name: string): number | undefined | Failure => {
+/** Whole or absent; 400 for anything else. */
+export const integerOf = (query: URLSearchParams, name: string): number | undefined | Failure => {
   const text = query.get(name)
   if (text === null || text === "") return undefined
-  if (!/^[+-]?\d{1,15}$/.test(text)) {
-    const problem = /^[+-]?\d+$/.test(text) ? "value out of range" : "invalid syntax"
-    return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${problem}`)
-  }
-  return Number(text)
+  return /^[+-]?\d{1,15}$/.test(text)
+    ? Number(text)
+    : badRequest(`${name}: ${JSON.stringify(text)} is not a whole number of at most 15 digits`)
 }
 
 const largestVersion = 2n ** 64n - 1n
@@ -235,7 +197,6 @@ const largestVersion = 2n ** 64n - 1n
 /** 0 for an absent version: the two mean the same everywhere but in a list's limit. */
 const parseVersion = (verb: "list" | "watch", text: string): bigint | Failure => {
   if (text === "") return 0n
-  if (!/^\d+$/.test(text)) return unreadableVersion(verb, text, "invalid syntax")
-  const version = BigInt(text)
-  return version > largestVersion ? unreadableVersion(verb, text, "value out of range") : version
+  const version = /^\d+$/.test(text) ? BigInt(text) : undefined
+  return version === undefined || version > largestVersion ? unreadableVersion(verb, text) : version
 }

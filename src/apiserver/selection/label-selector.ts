@@ -4,7 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { labelValueComplaints, qualifiedNameComplaints } from "../../sandbox/rules/values/names.ts"
+import { labelValueComplaints, qualifiedNameComplaints } from "../../kube/names.ts"
 
 /** A selector that cannot be read; `problem` is what the server puts into its 400. */
 export class SelectorError extends Schema.TaggedError<SelectorError>()("SelectorError", { problem: Schema.String }) {

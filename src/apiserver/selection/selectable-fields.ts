@@ -5,8 +5,8 @@
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
+import { list, member, number, scalar, text } from "../json-member.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { list, member, number, scalar, text } from "../table/json-member.ts"
 import { type Change, parseObject } from "../watch/change.ts"
 
 /** Reads one field of an object as it is stored, as text. */

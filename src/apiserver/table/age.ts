@@ -1,6 +1,6 @@
 /** Durations as Kubernetes shows them to people: two or three digits that count. Ages are told by the server's clock. */
 
-import { member } from "./json-member.ts"
+import { member } from "../json-member.ts"
 
 const minute = 60
 const hour = 60 * minute

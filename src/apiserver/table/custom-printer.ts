@@ -1,8 +1,8 @@
 /** Rows of custom kinds: the name and the `additionalPrinterColumns` of their CustomResourceDefinition. */
 
+import { text } from "../json-member.ts"
 import type { PrinterColumn } from "../kinds/resources.ts"
 import { since } from "./age.ts"
-import { text } from "./json-member.ts"
 import { findFirst } from "./json-path.ts"
 import type { Cell, ColumnDefinition, Printer } from "./printer.ts"
 

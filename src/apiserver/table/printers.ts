@@ -4,6 +4,7 @@
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
+import { text } from "../json-member.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { leaseCells, priorityClassCells, roleBindingCells } from "./cells/access-cells.ts"
 import {
@@ -42,7 +43,6 @@ import {
 } from "./cells/workload-cells.ts"
 import recorded from "./columns.json" with { type: "json" }
 import { customPrinter } from "./custom-printer.ts"
-import { text } from "./json-member.ts"
 import type { Cells, ColumnDefinition, Printer } from "./printer.ts"
 
 const cellsOf: Readonly<Record<string, Cells>> = {

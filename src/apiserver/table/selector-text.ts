@@ -1,6 +1,6 @@
 /** Label sets and label selectors as one line of text, in the order and the spelling of apimachinery. */
 
-import { entries, list, member, text } from "./json-member.ts"
+import { entries, list, member, text } from "../json-member.ts"
 
 /** `app=web,tier=front`, or `<none>`. */
 export const formatLabels = (labels: unknown): string => {

@@ -5,8 +5,8 @@
 
 import { apiVersionOf } from "../../kube/gvk.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
+import type { StoredObject } from "../kinds/kubernetes-object.ts"
 import type { Resource } from "../kinds/resources.ts"
-import type { StoredObject } from "../objects/kubernetes-object.ts"
 import { lineBytes } from "./line-slab.ts"
 
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED"

@@ -2,7 +2,7 @@
  * Reads blocks, for the writer's own look-backs and for every reader.
  *
  * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log
- * open between two events (architecture §5). Blocks never change; only the parts of the block being gathered are
+ * open between two events (docs/reference/architecture.md#archive). Blocks never change; only the parts of the block being gathered are
  * replaced by the sealed block that holds the same events under the same sequence numbers. So everything here is
  * asked for by sequence number and a part may come back as the larger block it went into.
  *

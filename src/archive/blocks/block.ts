@@ -14,7 +14,7 @@ import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zli
 import protobuf from "protobufjs/minimal.js"
 import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
 
-/** Bytes of objects and columns a block gathers before it is sealed. Architecture §5. */
+/** Bytes of objects and columns a block gathers before it is sealed (docs/reference/architecture.md#archive). */
 export const BLOCK_BYTES = 1024 * 1024
 
 /**

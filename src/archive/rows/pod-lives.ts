@@ -15,7 +15,7 @@ export interface RecordedPodLife {
   readonly namespace: string
   readonly name: string
   readonly ownerReferences: ReadonlyArray<OwnerReference>
-  /** H of the stable pod spec (simkube.md §2.6), an unsigned 64-bit integer. */
+  /** H of the stable pod spec (docs/facts/simkube.md#pod-lifecycles), an unsigned 64-bit integer. */
   readonly specHash: bigint
   readonly start: number
   /** `undefined` while it runs; never before `start`. */
@@ -35,7 +35,6 @@ const PAGE_ROWS = 256
 
 /**
  * Lives of all pods up to a cut, each UID once, in the order in which they were first seen to run. Streams: memory is one page.
- * A recording of format 1 has none.
  *
  * @throws ArchiveIoError, CorruptArchiveError
  */

@@ -1,17 +1,17 @@
 /**
- * Command lines: a command states its options in a table, and gets typed values or one usage error that names the option,
- * what was given and what is allowed.
+ * Command lines: a command declares its options in a table and gets typed values, or one usage error that names the option,
+ * the value given and the values allowed.
  *
- * Conventions are those of GNU programs: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vv`, `--` ends
- * options, of a single-valued option the last one counts, `--help` wins over every mistake. Options are never shortened, so
- * that a new option cannot change what an old script means.
+ * Conventions are those of GNU programs: `--name value`, `--name=value`, `-n value`, `-nvalue`, `-vv`; `--` ends the options;
+ * if a single-valued option is repeated, the last one wins; `--help` takes precedence over any mistake. Option names cannot be
+ * abbreviated, so that a new option cannot change the meaning of an old script.
  */
 import { parseArgs } from "node:util"
 import { quoted } from "../../recorder/configuration/quoted.ts"
 import { nearest } from "../../recorder/configuration/spelling.ts"
 import { UsageError } from "./usage-error.ts"
 
-/** What became of one text: a value, or why it is none (continues "…: "). */
+/** The result of reading one text: a value, or the reason why the text is not one (continues "…: "). */
 export type Reading<T> =
   | { readonly _tag: "Value"; readonly value: T }
   | { readonly _tag: "Refused"; readonly reason: string }
@@ -27,7 +27,7 @@ export interface Option<T> {
   readonly placeholder: string | undefined
   /** One sentence without a full stop. */
   readonly help: string
-  /** The values that were given, in order; the empty string for each time an option without a value was given. */
+  /** The values given, in order; an option without a value contributes an empty string each time it is given. */
   readonly read: (given: readonly string[]) => Reading<T>
 }
 
@@ -55,28 +55,28 @@ const option = <T>(
 /** Present or not. */
 export const flag = (described: Described): Option<boolean> => option(described, "", (given) => value(given.length > 0))
 
-/** How often it was given: `-vv` is 2. */
+/** The number of times it was given: `-vv` is 2. */
 export const count = (described: Described): Option<number> => option(described, "", (given) => value(given.length))
 
-/** A value, or `undefined` when it is not given. */
+/** A value, or `undefined` if the option is not given. */
 export const optional = <T>(described: DescribedValue<T>): Option<T | undefined> =>
   option<T | undefined>(described, "", (given) => {
     const last = given.at(-1)
     return last === undefined ? value(undefined) : described.parse(last)
   })
 
-/** A value that must be given. */
+/** A value that is required. */
 export const required = <T>(described: DescribedValue<T>): Option<T> =>
   option(described, " (required)", (given) => {
     const last = given.at(-1)
-    return last === undefined ? refused("it must be given") : described.parse(last)
+    return last === undefined ? refused("is required") : described.parse(last)
   })
 
-/** A value with a default, which is written as on the command line and shown in help. */
+/** A value with a default; the default is written as on the command line and shown in help. */
 export const withDefault = <T>(text: string, described: DescribedValue<T>): Option<T> =>
   option(described, ` (default ${text})`, (given) => described.parse(given.at(-1) ?? text))
 
-/** Any number of values: the option may be repeated and each value may hold several, separated by commas if `split`. */
+/** Any number of values: the option may be repeated and, with `split`, one value may hold several separated by commas. */
 export const list = <T>(described: DescribedValue<T> & { readonly split: boolean }): Option<readonly T[]> =>
   option(described, " (may be repeated)", (given) => {
     const values: T[] = []
@@ -88,8 +88,10 @@ export const list = <T>(described: DescribedValue<T> & { readonly split: boolean
     return value(values)
   })
 
-/** Any text but the empty one, which is nearly always a variable that was not set. */
+/** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
 export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
+
+const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" })
 
 export const oneOf =
   <const T extends string>(...choices: readonly T[]) =>
@@ -97,35 +99,35 @@ export const oneOf =
     const choice = choices.find((choice) => choice === given)
     if (choice !== undefined) return value(choice)
     const meant = nearest(given, choices)
-    return refused(`it must be ${choices.join(" or ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+    return refused(`must be ${alternatives.format(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
 
-/** A decimal integer within bounds, both included. */
+/** A decimal integer within inclusive bounds. */
 export const integerBetween =
   (minimum: number, maximum: number) =>
   (given: string): Reading<number> => {
     const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
     return number >= minimum && number <= maximum
       ? value(number)
-      : refused(`it must be a number from ${minimum} to ${maximum}`)
+      : refused(`must be a number from ${minimum} to ${maximum}`)
   }
 
-/** Options by the names their values have in code; `dataDir` is `--data-dir`. */
+/** Options by the names of their values in code; `dataDir` is `--data-dir`. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>
 export type OptionValues<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Option<infer T> ? T : never
 }
 
-/** Everything parsing and help need to know of a command. */
+/** Everything that parsing and help need to know about a command. */
 export interface CommandSyntax<Table extends OptionTable = OptionTable> {
-  /** As it is typed: `reel export`. */
+  /** As the user types it: `reel export`. */
   readonly name: string
   /** One sentence, with a full stop. */
   readonly summary: string
-  /** Paragraphs below the summary in help. */
+  /** Paragraphs after the summary in help. */
   readonly description?: readonly string[]
   readonly options: Table
-  /** What may follow the options; absent: nothing. `count`: how many there must be; default: none or one. */
+  /** What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. */
   readonly operand?: { readonly placeholder: string; readonly help: string; readonly count?: number }
   readonly examples?: readonly string[]
 }
@@ -168,7 +170,7 @@ export const parseArguments = <Table extends OptionTable>(
   if (firstMistake !== undefined) return wrong(firstMistake)
   const [unexpected] = syntax.operand === undefined ? operands : operands.slice(syntax.operand.count ?? 1)
   if (unexpected !== undefined) return wrong(`unexpected argument ${quoted(unexpected)}`)
-  if (operands.length < (syntax.operand?.count ?? 0)) return wrong(`${syntax.operand?.placeholder} must be given`)
+  if (operands.length < (syntax.operand?.count ?? 0)) return wrong(`missing ${syntax.operand?.placeholder}`)
   const options: Record<string, unknown> = {}
   for (const [name, { key, option }] of byName) {
     const texts = given.get(key) ?? []
@@ -176,7 +178,7 @@ export const parseArguments = <Table extends OptionTable>(
     if (reading._tag === "Refused") return wrong(refusal(name, option, texts, reading.reason))
     options[key] = reading.value
   }
-  // The loop above filled in every key of the table with what its own option read.
+  // The loop above set every key of the table to the value that its own option read.
   return { _tag: "Options", options: options as OptionValues<Table>, operands }
 }
 
@@ -198,7 +200,7 @@ const tokensOf = (argv: readonly string[], byName: Known) => {
       type: option.placeholder === undefined ? "boolean" : "string",
       ...(option.short === undefined ? {} : { short: option.short }),
     }
-  // Not strict: Node's own errors are several lines long and never say what was probably meant.
+  // Not strict: Node's own errors are several lines long and never suggest the option that was probably meant.
   return parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
@@ -214,14 +216,14 @@ const visibleName = (rawName: string): string => quoted(rawName).slice(1, -1)
 const mistakeIn = (token: OptionToken, option: Option<unknown>): string | undefined => {
   if (option.placeholder === undefined) return token.value === undefined ? undefined : `${token.rawName} takes no value`
   if (token.value === undefined) return `${token.rawName} needs a value (${option.placeholder})`
-  // "--config --port 80" is a forgotten value, "--start -10m" and "--output -" are values.
+  // In "--config --port 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
   if (token.inlineValue !== true && /^-[^\d.]/.test(token.value))
-    return `${token.rawName} needs a value (${option.placeholder}); if ${quoted(token.value)} is meant, write ${token.rawName}=…`
+    return `${token.rawName} needs a value (${option.placeholder}); to pass ${quoted(token.value)} as the value, write ${token.rawName}=…`
   return undefined
 }
 
 const refusal = (name: string, option: Option<unknown>, texts: readonly string[], reason: string): string => {
   const given = texts.at(-1)
-  if (given === undefined) return `--${name} ${option.placeholder ?? ""} is missing: ${reason}`
+  if (given === undefined) return `--${name} ${option.placeholder ?? ""} ${reason}`
   return `--${name} ${quoted(given)}: ${reason}`
 }

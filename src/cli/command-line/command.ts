@@ -12,7 +12,7 @@ export interface Command {
   readonly run: (argv: readonly string[], terminal: Terminal) => Promise<ExitCode>
 }
 
-/** Puts in front of a command's body what all commands share: parsing, `--help`, `--version`, usage errors. */
+/** Wraps a command's body in what all commands share: parsing, `--help`, `--version` and usage errors. */
 export const command = <Table extends OptionTable>(
   syntax: CommandSyntax<Table>,
   body: (options: OptionValues<Table>, terminal: Terminal, operands: readonly string[]) => Promise<ExitCode>,

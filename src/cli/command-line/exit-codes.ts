@@ -1,4 +1,4 @@
-/** The only exit codes of `reel`. A script may rely on them: docs/reference/exit-codes.md is checked against this table. */
+/** All exit codes of `reel`. Scripts may rely on them; a test compares docs/reference/exit-codes.md with this table. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -11,12 +11,12 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** What each code tells the caller, in one line of help. */
+/** The meaning of each code, as one line of help. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
-  ok: "everything that was asked for was done",
-  failed: "it failed; the message says why and what to do",
-  usage: "the command line or the configuration is wrong; nothing was done",
-  incomplete: "done, but something is missing from the recording or the export",
-  notPermitted: "the server refuses these credentials; the message names the missing permission",
-  interrupted: "stopped by Ctrl-C or SIGTERM before it was done",
+  ok: "everything requested was done",
+  failed: "failed; the message says why and what to do",
+  usage: "the command line or the configuration is invalid; nothing was done",
+  incomplete: "done, but the recording or the export is incomplete",
+  notPermitted: "the server rejected these credentials; the message names the missing permission",
+  interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
 }

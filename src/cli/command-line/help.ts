@@ -1,4 +1,4 @@
-/** Help texts, rendered from the same tables that parse the command line, so that they cannot disagree with it. */
+/** Help texts, rendered from the tables that the command line is parsed with, so that the two cannot disagree. */
 import { type CommandSyntax, optionName } from "./arguments.ts"
 import { exitCodeMeanings, exitCodes } from "./exit-codes.ts"
 
@@ -31,7 +31,7 @@ export const renderHelp = (syntax: CommandSyntax, columns: number): string => {
   return `${sections.join("\n\n")}\n`
 }
 
-/** The text of `reel help`: what commands there are. */
+/** The text of `reel help`: the list of commands. */
 export const renderOverview = (
   commands: ReadonlyArray<{ readonly name: string; readonly summary: string }>,
   columns: number,
@@ -40,12 +40,12 @@ export const renderOverview = (
   const rows = commands.map(({ name, summary }) => [name, summary.replace(/\.$/, "")] as const)
   return `Usage: reel COMMAND [OPTION]...
 
-Records Kubernetes clusters and gives the recordings back.
+Records what happens in a Kubernetes cluster and exports it as traces.
 
 Commands:
 ${table(rows, width)}
 
-"reel COMMAND --help" explains a command.
+Run "reel COMMAND --help" for help on a command.
 `
 }
 
@@ -58,7 +58,7 @@ const exitCodeLines = (width: number): string =>
     width,
   )
 
-/** Two columns; a left entry that is too long has its line for itself. */
+/** Two columns; a left entry that is too long gets a line of its own. */
 const table = (rows: ReadonlyArray<readonly [left: string, right: string]>, width: number): string => {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), Math.floor(width / 3)) + 4
   return rows

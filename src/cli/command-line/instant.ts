@@ -1,8 +1,8 @@
 /**
- * Moments on the command line: RFC 3339, Unix seconds, `now`, or a duration before another moment. All results are µs
- * since the Unix epoch, the unit of recorded events.
+ * Points in time on the command line: RFC 3339, Unix seconds, `now`, or a duration before another point in time. All results
+ * are µs since the Unix epoch, the unit of recorded events.
  *
- * A moment is refused rather than guessed: no local time zones, no months, no milliseconds taken for seconds.
+ * Ambiguous input is rejected rather than guessed: no local time zones, no months, no milliseconds mistaken for seconds.
  */
 import { type Reading, refused, value } from "./arguments.ts"
 
@@ -16,10 +16,10 @@ const microsecondsPer: Readonly<Record<string, number>> = {
   d: 86_400 * second,
   w: 604_800 * second,
 }
-/** 2^53 µs, in June 2255: beyond it a number of µs is no longer exact. A number of ms taken for seconds lies far beyond. */
+/** 2^53 µs, in June 2255: later numbers of µs are not exact. A number of ms mistaken for seconds is far beyond it. */
 const lastSecond = 9_007_199_254
 
-/** `90s`, `1h30m`, `1.5h`, `250ms`: µs, an integer. A sign is not part of a duration. */
+/** `90s`, `1h30m`, `1.5h`, `250ms` as an integer number of µs. A sign is not part of a duration. */
 export const parseDuration = (text: string): number | undefined => {
   if (!/^(?:\d{1,12}(?:\.\d{1,9})?(?:us|ms|[smhdw]))+$/.test(text)) return undefined
   let total = 0
@@ -28,7 +28,7 @@ export const parseDuration = (text: string): number | undefined => {
   return total <= lastSecond * second ? Math.round(total) : undefined
 }
 
-/** A moment and what a duration counts back from. */
+/** The current time, and the time that durations count back from. */
 export interface Reference {
   /** µs since the Unix epoch. */
   readonly now: number
@@ -36,14 +36,13 @@ export interface Reference {
   readonly before: number
 }
 
-/** Reads a moment. */
+/** Reads a point in time. */
 export const parseInstant = (text: string, reference: Reference): Reading<number> => {
   if (text === "now") return value(reference.now)
   const duration = parseDuration(text.replace(/^-/, ""))
   if (duration !== undefined)
-    return duration <= reference.before ? value(reference.before - duration) : refused("it lies before 1970")
-  if (text.startsWith("+"))
-    return refused("nothing is recorded of the future; a duration counts back, write it without +")
+    return duration <= reference.before ? value(reference.before - duration) : refused("it is before 1970")
+  if (text.startsWith("+")) return refused("the future has not been recorded; durations count back, so omit the +")
   if (/^-\d+(?:\.\d+)?$/.test(text)) return refused("a duration needs a unit, such as -10m or -2h")
   if (/^\d+(?:\.\d+)?$/.test(text)) return fromUnixSeconds(text)
   return fromDate(text)
@@ -52,14 +51,15 @@ export const parseInstant = (text: string, reference: Reference): Reading<number
 const fromUnixSeconds = (text: string): Reading<number> => {
   const [whole = "", fraction = ""] = text.split(".")
   const seconds = Number(whole)
-  if (seconds >= lastSecond) return refused("it is not a number of seconds since 1970; are these milliseconds?")
+  if (seconds >= lastSecond) return refused("it is too large for seconds since 1970; is it in milliseconds?")
   return value(seconds * second + microsecondsOf(fraction))
 }
 
-/** Digits after the point as µs; what is finer is cut off. */
+/** Digits after the decimal point as µs; further digits are cut off. */
 const microsecondsOf = (fraction: string): number => Number(fraction.slice(0, 6).padEnd(6, "0"))
 
-const forms = "allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m"
+const forms =
+  "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m"
 
 const fromDate = (text: string): Reading<number> => {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(
@@ -81,14 +81,14 @@ const fromDate = (text: string): Reading<number> => {
   const isReal =
     new Date(utc).toISOString().slice(0, 19) ===
     `${year}-${month}-${day}T${hour}:${minute}:${isLeapSecond ? "59" : seconds}`
-  if (!isReal) return refused("there is no such date or time")
+  if (!isReal) return refused("there is no such date or time of day")
   const offset = offsetMinutes(zone)
   if (offset === undefined) return refused("its time zone offset is out of range")
-  // A leap second has no number of its own in Unix time; it is the first of the next minute.
+  // Unix time has no number for a leap second; it is counted as the first second of the next minute.
   const unix = utc / 1000 - offset * 60 + (isLeapSecond ? 1 : 0)
-  if (unix < 0) return refused("it lies before 1970")
+  if (unix < 0) return refused("it is before 1970")
   return unix >= lastSecond
-    ? refused("it lies after 2254")
+    ? refused("it is after 2254")
     : value(unix * second + (isLeapSecond ? 0 : microsecondsOf(fraction)))
 }
 
@@ -99,7 +99,7 @@ const offsetMinutes = (zone: string): number | undefined => {
   return hours > 23 || minutes > 59 ? undefined : (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** RFC 3339 with µs if there are any: `2026-11-21T10:00:00.000001Z`. */
+/** RFC 3339, with a fraction only if there is one: `2026-11-21T10:00:00.000001Z`. */
 export const formatInstant = (microseconds: number): string => {
   const whole = new Date(Math.floor(microseconds / second) * 1000).toISOString().slice(0, 19)
   const fraction = microseconds % second

@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
 
-/** The command line is wrong: exit code 2, nothing was done. */
+/** The command line is invalid: exit code 2, nothing was done. */
 export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
-  /** As it is typed: `reel export`. */
+  /** As the user types it: `reel export`. */
   command: Schema.String,
-  /** What is wrong and what is allowed; one line. */
+  /** What is invalid and what is allowed, in one line. */
   problem: Schema.String,
 }) {
   override get message(): string {

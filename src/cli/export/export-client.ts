@@ -1,10 +1,10 @@
 /**
- * Asks a running recorder for a trace: `POST /export` in SimKube's form (its own client and its own tracer understand each
- * other and us), with exact times and a format added.
+ * Requests a trace from a running recorder: `POST /export` in SimKube's form (compatible with SimKube's own client and tracer),
+ * with exact times and a format added.
  *
- * Guarantees: a response that is not 200 becomes ExportRefused; a connection that breaks, or is silent for too long, becomes an
- * error and never a short trace; bytes that do not have the checksum that follows them become an error; nothing is buffered but
- * answers that are no trace.
+ * Guarantees: a status other than 200 is reported as ExportRefused; a connection that breaks, or is silent for too long, is
+ * reported as an error and never becomes a short trace; so are bytes that do not match the checksum that follows them. Only
+ * responses that are not traces are buffered.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -14,7 +14,7 @@ import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { ExportCut } from "./export-errors.ts"
 import { headerOf, postExport, type RecorderAddress } from "./recorder-connection.ts"
 
-/** A selector of labels as Kubernetes objects carry it. */
+/** A label selector as Kubernetes objects contain it. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: ReadonlyArray<{
@@ -24,7 +24,7 @@ export interface LabelSelector {
   }>
 }
 
-/** What is in the trace, as the request has it. Names are patterns (`*`, `?`); an absent list asks for nothing. */
+/** The filters of the request. Names are patterns (`*`, `?`); an absent list filters nothing. */
 export interface ExportQueryFilters {
   readonly excluded_namespaces: readonly string[]
   readonly excluded_labels: readonly LabelSelector[]
@@ -41,48 +41,48 @@ export interface ExportQuery extends RecorderAddress {
   readonly startTime: number
   /** µs since the Unix epoch, exclusive. */
   readonly endTime: number
-  /** Nobody said where it begins: a recording that is younger than the usual window lacks nothing. */
+  /** Whether `startTime` is the default: then a recording that is younger than the window is not incomplete. */
   readonly isStartDefault: boolean
   readonly format: TraceFormatName
   readonly compression: Compression
   readonly filters: ExportQueryFilters
-  /** Whether what objects of the trace own, and what DaemonSets own, is in it; `undefined`: the recorder's default. */
+  /** Whether objects owned by other objects of the trace, and objects owned by DaemonSets, are included; `undefined`: the recorder's default. */
   readonly owned: "include" | "exclude" | undefined
   readonly daemonSetOwned: "include" | "exclude" | undefined
-  /** ms that the recorder may wait for look-ups of owners; `undefined`: its default. */
+  /** ms that the recorder may wait for owner look-ups; `undefined`: its default. */
   readonly ownerDeadlineMs: number | undefined
-  /** What is taken out of the objects; `undefined`: what the format demands. */
+  /** What is removed from the objects; `undefined`: the format's default. */
   readonly sanitise: "none" | "replay" | undefined
-  /** `all`: a trace that lacks anything is refused. */
+  /** `all`: the recorder refuses to export a trace that lacks anything. */
   readonly require: "all" | undefined
-  /** s and bytes after which the recorder gives the export up; `undefined`: its own limits. */
+  /** s and bytes after which the recorder aborts the export; `undefined`: its own limits. */
   readonly maximumSeconds: number | undefined
   readonly maximumBytes: number | undefined
 }
 
-/** What the recorder says is missing from a trace. */
+/** What the recorder reports as missing from a trace. */
 export interface ExportShortcomings {
   /** Kinds whose recording is not complete, as the recorder names them (`v1.Pod=forbidden, …`). */
   readonly incomplete: string | undefined
   /** Gaps of the recording within the window. */
   readonly gaps: number
-  /** Recorded kinds that the format cannot tell of, `v1.ConfigMap, v1.Service`. */
+  /** Recorded kinds that the format cannot represent, `v1.ConfigMap, v1.Service`. */
   readonly leftOut: string | undefined
-  /** How many owners are not known, and the first of them; whether their objects belong in the trace is a guess. */
+  /** The number of unknown owners and the first of them; whether the objects they own belong in the trace is a guess. */
   readonly unknownOwners: string | undefined
 }
 
 /** A trace that has begun to arrive. */
 export interface ExportResponse extends ExportShortcomings {
-  /** Whether it is a recorder of ours that answers, which understands more than SimKube's. */
+  /** Whether the server is a kubereel recorder, which understands more than SimKube's tracer. */
   readonly isOurs: boolean
-  /** Whether the checksum that follows has shown that all bytes came, unchanged. To be asked after the last piece. */
+  /** Whether the trailing checksum proved that all bytes arrived unchanged. Valid after the last piece. */
   readonly isProven: () => boolean
-  /** To be read once. Ends only if the whole response came; otherwise throws a tagged error. */
+  /** Can be read once. Ends only if the whole response arrived; otherwise throws a tagged error. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
-/** Sends the request and waits for the head of the response. Rejects as {@link postExport} does. */
+/** Sends the request and resolves with the head of the response. Rejects as {@link postExport} does. */
 export const requestExport = async (query: ExportQuery, signal: AbortSignal): Promise<ExportResponse> => {
   const response = await postExport(query, exportBody(query), "*/*", signal)
   const isProven = (): boolean => checksumOf(response) !== undefined
@@ -90,10 +90,10 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
   return { ...shortcomingsOf(response), isOurs, isProven, pieces: piecesOf(response, query.recorder.name, signal) }
 }
 
-/** An object that the recorder has written. */
+/** An object that the recorder wrote to an object store. */
 export interface ExportedObject extends ExportShortcomings {
   readonly location: string
-  /** `undefined`: the recorder does not say. */
+  /** `undefined` if the recorder does not report it. */
   readonly bytes: number | undefined
 }
 
@@ -101,7 +101,7 @@ export interface ExportedObject extends ExportShortcomings {
 export const requestUpload = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<ExportedObject> => {
   const response = await postExport(query, exportBody(query, { export_path: url }), "application/json", signal)
   const answer = await jsonOf(response, query.recorder.name, signal)
-  // SimKube's own tracer writes it as well, and says nothing.
+  // SimKube's own tracer writes the object too, but with an empty response.
   const { location, bytes } = (answer ?? {}) as { readonly location?: unknown; readonly bytes?: unknown }
   return {
     ...shortcomingsOf(response),
@@ -110,22 +110,22 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
   }
 }
 
-/** Asks what an export would hold, in the recorder's own words. Rejects as {@link postExport} does. */
+/** Requests a forecast of an export, as the recorder describes it. Rejects as {@link postExport} does. */
 export const requestForecast = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<unknown> => {
   const body = exportBody(query, { export_path: url, dry_run: true })
   const response = await postExport(query, body, "application/json", signal)
   const server = query.recorder.name
   const answer = await jsonOf(response, server, signal)
   if (answer !== undefined) return answer
-  throw new ExportCut({ server, bytes: 0, reason: "this recorder does not know --dry-run" })
+  throw new ExportCut({ server, bytes: 0, reason: "this recorder does not support --dry-run" })
 }
 
-/** Where a trace goes that comes back in the response: where it is put is not the recorder's business. */
+/** The `export_path` of a trace that is sent in the response: the recorder does not need to know where it is stored. */
 export const localPath = "file:///export"
 
 const second = 1_000_000
 
-/** Whole seconds for SimKube's tracer, which knows no others: they contain the window. */
+/** `start_ts` and `end_ts` are for SimKube's tracer, which supports whole seconds only: they enclose the window. */
 export const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: object = {}): string =>
   JSON.stringify({
     start_ts: Math.floor(query.startTime / second),
@@ -148,7 +148,7 @@ export const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more
     ...more,
   })
 
-/** `undefined` is left out of the JSON. */
+/** JSON omits `undefined`. */
 const isExcluded = (mode: "include" | "exclude" | undefined): boolean | undefined =>
   mode === undefined ? undefined : mode === "exclude"
 
@@ -159,10 +159,10 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   unknownOwners: headerOf(response, "kubereel-unknown-owners"),
 })
 
-/** bytes: what a recorder says of itself is a page, of its kinds some more. */
+/** bytes. A forecast is about a page of text plus some for each kind. */
 const longestJson = 16 * 1024 * 1024
 
-/** `undefined` if the answer is none. */
+/** `undefined` if the response is not JSON. */
 const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
   if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) {
     response.resume()
@@ -172,13 +172,13 @@ const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSi
   let bytes = 0
   for await (const piece of piecesOf(response, server, signal)) {
     bytes += piece.length
-    if (bytes > longestJson) throw new ExportCut({ server, bytes, reason: "the answer is too long to be one" })
+    if (bytes > longestJson) throw new ExportCut({ server, bytes, reason: "the response is too long" })
     pieces.push(piece)
   }
   try {
     return JSON.parse(Buffer.concat(pieces).toString("utf8"))
   } catch {
-    throw new ExportCut({ server, bytes, reason: "the answer is no JSON" })
+    throw new ExportCut({ server, bytes, reason: "the response is not JSON" })
   }
 }
 
@@ -200,12 +200,12 @@ async function* piecesOf(
     throw new ExportCut({ server, bytes, reason: reasonOf(response, cause) })
   }
   const announced = checksumOf(response)
-  // A proxy may have taken the trailer away.
+  // A proxy may have removed the trailer.
   if (announced !== undefined && announced !== digest.digest("base64"))
-    throw new ExportCut({ server, bytes, reason: "its checksum is another: it was changed on its way" })
+    throw new ExportCut({ server, bytes, reason: "its checksum does not match: it was modified in transit" })
 }
 
-/** SHA-256 in base64, as the trailer has it. */
+/** SHA-256 in base64, from the trailer. */
 const checksumOf = (response: IncomingMessage): string | undefined =>
   /\bsha-256=:([^:]*):/.exec(response.trailers["repr-digest"] ?? "")?.[1]
 

@@ -1,4 +1,4 @@
-/** What `reel export --dry-run` prints: what the recorder says an export would hold. */
+/** The output of `reel export --dry-run`: the recorder's forecast of an export's contents. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { visible } from "../../recorder/configuration/quoted.ts"
@@ -7,7 +7,7 @@ import { formatCount } from "../terminal/quantities.ts"
 
 const Range = Schema.Struct({ start: Schema.Number, end: Schema.Number })
 
-/** The part of the recorder's answer that is printed; more may stand there. */
+/** The part of the recorder's response that is printed; it may contain more. */
 const Forecast = Schema.Struct({
   window: Range,
   kinds: Schema.Array(
@@ -18,7 +18,7 @@ const Forecast = Schema.Struct({
       events: Schema.Number,
       objects: Schema.Number,
       ranges: Schema.Array(Range),
-      gaps: Schema.Array(Schema.Struct({ ...Range.fields, reason: Schema.String })),
+      gaps: Schema.Array(Schema.Struct({ ...Range.fields, namespace: Schema.String, reason: Schema.String })),
     }),
   ),
   countedBefore: Schema.Array(Schema.String),
@@ -29,13 +29,13 @@ const Forecast = Schema.Struct({
 })
 export type Forecast = typeof Forecast.Type
 
-/** `undefined`: what answered is no recorder of ours. */
+/** `undefined` if the response is not that of a kubereel recorder. */
 export const readForecast = (answer: unknown): Forecast | undefined => {
   const reading = Schema.decodeUnknownResult(Forecast)(answer)
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether the export would come, and with everything. `isYoung`: what `incomplete` names is missing from nothing that was asked for. */
+/** Whether the export would be complete, incomplete or refused. `isYoung`: the kinds in `incomplete` do not count, because only the default window reaches back before the recording. */
 export const verdictOf = (
   { refusals, kinds, incomplete, unknownOwners }: Forecast,
   isYoung: boolean,
@@ -64,19 +64,20 @@ export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
         : `recorded ${span({ start: first.start, end: last.end })}`
     const reason = state === "watching" || detail === "" ? "" : ` (${detail})`
     lines.push(`  ${gvk}: ${held({ objects, events })}, ${recorded}, ${state}${reason}`)
-    for (const gap of gaps) lines.push(`    gap ${span(gap)}: ${gap.reason}`)
+    for (const gap of gaps)
+      lines.push(`    gap ${span(gap)}${gap.namespace === "" ? "" : ` in namespace ${gap.namespace}`}: ${gap.reason}`)
   }
-  if (leftOut.length > 0) lines.push(`no place in this format for ${leftOut.join(", ")}`)
+  if (leftOut.length > 0) lines.push(`this format cannot represent ${leftOut.join(", ")}`)
   if (unknownOwners.count > 0)
-    lines.push(`${formatCount(unknownOwners.count, "owner")} not known: ${unknownOwners.first.join(", ")}`)
-  for (const refusal of refusals) lines.push(`it would be refused: ${refusal}`)
+    lines.push(`${formatCount(unknownOwners.count, "unknown owner")}: ${unknownOwners.first.join(", ")}`)
+  for (const refusal of refusals) lines.push(`it would be rejected: ${refusal}`)
   return lines.map(visible)
 }
 
 const held = ({ objects, events }: { readonly objects: number; readonly events: number }): string =>
   `${formatCount(objects, "object")} at the start and ${formatCount(events, "event")}`
 
-/** What is counted is more than what would come. */
+/** Filters that are not applied to the counts, so that they are upper bounds. */
 const before = (filters: ReadonlyArray<string>): string =>
   filters.length === 0 ? "" : ` before ${filters.join(" and ")}`
 

@@ -1,10 +1,10 @@
 /**
- * `reel export --in-cluster`: the way to a recorder that runs in a cluster, through the API server's service proxy. A kubeconfig is
- * all that it needs: no port-forward, no kubectl, no address that can be reached from here.
+ * `reel export --in-cluster`: reaches a recorder that runs in a cluster through the API server's service proxy. It needs only a
+ * kubeconfig: no port-forward, no kubectl, no address of the recorder that is reachable from here.
  *
- * The API server takes `Authorization` for itself, so the token for the recorder travels in `Kubereel-Authorization`. Its limit of
- * 60 s for a request does not hold for what it proxies (a body and a head that were 80 s late came through Kubernetes 1.34), and it
- * passes trailers on, and a connection that breaks.
+ * The API server consumes `Authorization` itself, so the recorder's token is sent in `Kubereel-Authorization`. The API server's
+ * request limit of 60 s does not apply to proxied requests (Kubernetes 1.34 passed on a response head and a body that came after
+ * 80 s), and it passes on trailers and broken connections.
  */
 import type { OutgoingHttpHeaders } from "node:http"
 import { type ApiServerRoute, routeTo, UnusableEndpoint } from "../../kube/client/export-api-server.ts"
@@ -20,7 +20,7 @@ import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-
 import { displayed, proxyPath, type ServiceAddress, type ServicePort, servicePath } from "./export-service-address.ts"
 import { describeCause, headerOf, type Recorder, type Refusal, refusedByRecorder } from "./recorder-connection.ts"
 
-/** What `reel k8s` calls the recorder's port. */
+/** The name that `reel k8s` gives the recorder's port. */
 const usualPort = "http"
 
 export interface InClusterOptions {
@@ -29,7 +29,7 @@ export interface InClusterOptions {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** To show to the recorder; `undefined`: the one that the kubeconfig's user has, if any. */
+  /** Presented to the recorder; `undefined`: the token of the kubeconfig's user, if any. */
   readonly token: string | undefined
   /** ms. */
   readonly idleTimeoutMs: number
@@ -78,7 +78,7 @@ const usableRoute = (endpoint: ApiEndpoint): ApiServerRoute => {
   }
 }
 
-/** The kubeconfig's own token serves, because a recorder with `--auth kubernetes` asks the same API server whose it is. */
+/** The kubeconfig's own token works, because a recorder with `--auth kubernetes` has the same API server review it. */
 const tokenFor = ({ token }: InClusterOptions, { headers }: ApiEndpoint): OutgoingHttpHeaders => {
   const own = headers.find(([name]) => name.toLowerCase() === "authorization")?.[1]
   const shown = token === undefined ? own : `Bearer ${token}`
@@ -86,9 +86,9 @@ const tokenFor = ({ token }: InClusterOptions, { headers }: ApiEndpoint): Outgoi
 }
 
 const tokenAdvice = ({ namespace }: ServiceAddress): string =>
-  `Give one in KUBEREEL_TOKEN: $(kubectl -n ${namespace} create token NAME), where NAME is a ServiceAccount that may export`
+  `Set KUBEREEL_TOKEN to a token: $(kubectl -n ${namespace} create token NAME), where NAME is a ServiceAccount that may export`
 
-/** The port that a Service leaves no doubt about. Who may not look at Services gets the one that `reel k8s` makes. */
+/** The Service's recorder port, if it is unambiguous. A user who may not get Services gets the port name that `reel k8s` uses. */
 const portOf = async (endpoint: ApiEndpoint, options: InClusterOptions): Promise<string> => {
   const { address, userAgent, signal } = options
   const { server } = endpoint
@@ -129,7 +129,7 @@ const choosePort = (server: string, address: ServiceAddress, body: Buffer): stri
   const none = { server, namespace, service, port: "", status: 0, user: "" }
   const ports = portsIn(body)
   if (ports === undefined || ports.length === 0)
-    throw new NotProxied({ ...none, obstacle: "other", detail: "the Service has no port" })
+    throw new NotProxied({ ...none, obstacle: "other", detail: "the Service has no ports" })
   const names = ports.map(({ name, port }) => (typeof name === "string" && name !== "" ? name : String(port)))
   const [only] = names
   if (names.length === 1 && only !== undefined) return only
@@ -142,7 +142,7 @@ const portsIn = (body: Buffer): ReadonlyArray<NamedPort> | undefined => {
     const { spec } = JSON.parse(body.toString("utf8")) as { readonly spec?: { readonly ports?: unknown } }
     return Array.isArray(spec?.ports) ? (spec.ports as ReadonlyArray<NamedPort>) : []
   } catch (_error) {
-    // What answers with 200 and no JSON is no API server; the caller says so.
+    // A server that returns 200 without JSON is not an API server; the caller reports it.
     return undefined
   }
 }
@@ -152,7 +152,7 @@ const statusOf = (refusal: Refusal): ApiStatus => {
   return statusOfResponse(refusal.status, headers, refusal.body)
 }
 
-/** What an API server says instead of a recorder. Its words are those of Kubernetes 1.34, and of years before. */
+/** The error of an API server that did not reach the recorder. The matched texts are those of Kubernetes 1.34, unchanged for years. */
 const notProxied = (server: string, address: ServicePort, status: ApiStatus): NotProxied => {
   const { namespace, service, port } = address
   const { code, message, retryAfterSeconds } = status
@@ -163,7 +163,7 @@ const notProxied = (server: string, address: ServicePort, status: ApiStatus): No
     port,
     obstacle: obstacleOf(status),
     status: code,
-    // It is followed by a sentence of ours.
+    // Another sentence follows it.
     detail: visible(message).replace(/\.$/, ""),
     user: visible(/\bUser "([^"]+)" cannot /.exec(message)?.[1] ?? ""),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

@@ -1,9 +1,9 @@
 /**
- * What `reel export` shows on a terminal while it runs: bytes, events, and how long it will take.
+ * The progress line of `reel export` on a terminal: bytes, events and time left.
  *
- * How many events will come is what SimKube's format says at its beginning; for NDJSON the recorder is asked, beside the export and
- * only if somebody watches. What it answers is counted before filters by label and owner, and then called so: "at most". A trace for
- * kwok is bytes here and nothing else.
+ * SimKube's format has the number of events at its beginning. For NDJSON the recorder is asked for a forecast, in parallel with
+ * the export and only if the output is a terminal; its counts do not apply filters by label and owner and are then shown as "at
+ * most". For a kwok trace only bytes are shown.
  */
 
 import type { LiveClock, LiveLine } from "../terminal/live-line.ts"
@@ -11,35 +11,35 @@ import { formatBytes, formatCount, formatDuration, formatInteger } from "../term
 import type { Forecast } from "./export-forecast.ts"
 import type { TraceCount } from "./trace-check.ts"
 
-/** How many events a trace will have, as far as anybody knows. */
+/** The expected number of events in a trace. */
 export interface ExpectedEvents {
   readonly events: number
   readonly accuracy: "exact" | "about" | "at most"
 }
 
-/** What a forecast lets expect of a trace in NDJSON. */
+/** The expected number of events in an NDJSON trace, from a forecast. */
 export const expectedEvents = ({ kinds, countedBefore }: Forecast): ExpectedEvents => ({
   events: kinds.reduce((sum, { objects, events, gaps }) => sum + objects + events + gaps.length, 0),
-  // It is asked for later than the export, which has an end of its own.
+  // Not exact: the forecast is made later than the export.
   accuracy: countedBefore.length > 0 ? "at most" : "about",
 })
 
-/** What has come of an export. */
+/** How much of an export has arrived. */
 export interface ExportState {
-  /** ms since the first byte; `undefined`: none has come. */
+  /** ms since the first byte; `undefined` before it. */
   readonly sinceFirstByteMs: number | undefined
-  /** ms since the export was asked for. */
+  /** ms since the export was requested. */
   readonly elapsedMs: number
   readonly bytes: number
-  /** `undefined`: the trace does not show them. */
+  /** `undefined` if events cannot be counted in this format. */
   readonly count: TraceCount | undefined
   readonly expected: ExpectedEvents | undefined
 }
 
-/** ms of a transfer before its speed says anything about what is left. */
+/** ms of transfer before its speed is a basis for estimating the time left. */
 const judgedAfterMs = 1000
 
-/** `what`: what is being waited for before the first byte. */
+/** Renders the progress line. `what` is shown until the first byte arrives. */
 export const renderProgress = (what: string, state: ExportState): string => {
   const { sinceFirstByteMs, elapsedMs, bytes, count } = state
   if (sinceFirstByteMs === undefined) return `${what}: ${formatDuration(elapsedMs)}`
@@ -57,24 +57,24 @@ export const renderProgress = (what: string, state: ExportState): string => {
   return parts.join(", ")
 }
 
-/** An expectation that is exceeded was none. */
+/** An expectation is dropped once the trace exceeds it. */
 const totalOf = ({ expected }: ExportState, { events, of }: TraceCount): ExpectedEvents | undefined => {
   if (of !== undefined) return { events: of, accuracy: "exact" }
   return expected !== undefined && events <= expected.events ? expected : undefined
 }
 
 export interface ExportProgress {
-  /** A piece has come; `bytes`: all so far. `count` is called when the line is painted. */
+  /** Called for each piece with the total bytes so far. `count` is called when the line is painted. */
   readonly received: (bytes: number, count: (() => TraceCount) | undefined) => void
   readonly expect: (expected: ExpectedEvents) => void
-  /** Takes the line away. May be called again. */
+  /** Erases the line. May be called again. */
   readonly close: () => void
 }
 
-/** ms between two looks at the clock while nothing comes. */
+/** ms between repaints while nothing arrives. */
 const tickMs = 1000
 
-/** Shows a line with the first bytes or after a second, and keeps it true while nothing comes. */
+/** Shows a line with the first bytes or after a second, and updates it while nothing arrives. */
 export const showProgress = (line: LiveLine, clock: LiveClock, what: string): ExportProgress => {
   const begin = clock.now()
   let firstByteAt: number | undefined

@@ -1,10 +1,10 @@
 /**
- * Why an export by way of an API server does not get as far as the recorder: the kubeconfig, the API server itself, or its service
- * proxy. Each message names the step to take next; none holds a token.
+ * Errors of an export through an API server that never reached the recorder: because of the kubeconfig, the API server itself,
+ * or its service proxy. Each message names the next step; none contains a token.
  */
 import * as Schema from "effect/Schema"
 
-/** The kubeconfig leads nowhere; the message is that of `src/kube/credentials`. */
+/** The kubeconfig cannot be used; the message is that of `src/kube/credentials`. */
 export class CredentialsUnusable extends Schema.TaggedError<CredentialsUnusable>()("CredentialsUnusable", {
   reason: Schema.String,
 }) {
@@ -13,7 +13,7 @@ export class CredentialsUnusable extends Schema.TaggedError<CredentialsUnusable>
   }
 }
 
-/** No answer of the API server, or of what stands before it. */
+/** No response from the API server, or from a proxy in front of it. */
 export class ApiServerUnreachable extends Schema.TaggedError<ApiServerUnreachable>()("ApiServerUnreachable", {
   /** Without credentials. */
   server: Schema.String,
@@ -22,17 +22,17 @@ export class ApiServerUnreachable extends Schema.TaggedError<ApiServerUnreachabl
   detail: Schema.String,
 }) {
   override get message(): string {
-    return `the API server ${this.server} cannot be asked: ${unreachableAdvice(this.code, this.detail)}`
+    return `cannot reach the API server ${this.server}: ${unreachableAdvice(this.code, this.detail)}`
   }
 }
 
 const unreachableAdvice = (code: string, detail: string): string => {
   switch (code) {
     case "ECONNREFUSED":
-      return "nothing listens there. Is the cluster running, and is it the right --context?"
+      return "connection refused. Is the cluster running, and is --context correct?"
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return "there is no such host. Is it the right --context?"
+      return "host not found. Is --context correct?"
     case "TIMEOUT":
       return `${detail}. Try again, or allow more time with --timeout`
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
@@ -41,19 +41,19 @@ const unreachableAdvice = (code: string, detail: string): string => {
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
     case "CERT_SIGNATURE_FAILURE":
-      return `the kubeconfig's certificate-authority did not sign its certificate (${code}). Is the kubeconfig that of this cluster?`
+      return `its certificate is not signed by the kubeconfig's certificate-authority (${code}). Is the kubeconfig for this cluster?`
     case "CERT_HAS_EXPIRED":
       return "its certificate has expired"
     case "CERT_NOT_YET_VALID":
-      return "its certificate is not valid yet. Is the clock of this machine right?"
+      return "its certificate is not valid yet. Is this machine's clock correct?"
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `its certificate is for another name. ${detail}`
+      return `its certificate is for a different name. ${detail}`
     default:
       return detail.includes(code) ? detail : `${detail} (${code})`
   }
 }
 
-/** What stands in the way when the API server answers instead of the recorder. */
+/** Why the API server responded instead of the recorder. */
 const Obstacle = Schema.Literals([
   "unauthenticated",
   "forbidden",
@@ -66,7 +66,7 @@ const Obstacle = Schema.Literals([
   "other",
 ])
 
-/** The API server did not pass the request on. `unauthenticated` and `forbidden` end with exit code 4, all others with 1. */
+/** The API server did not pass the request on. The exit code is 4 for `unauthenticated` and `forbidden`, otherwise 1. */
 export class NotProxied extends Schema.TaggedError<NotProxied>()("NotProxied", {
   server: Schema.String,
   namespace: Schema.String,
@@ -74,11 +74,11 @@ export class NotProxied extends Schema.TaggedError<NotProxied>()("NotProxied", {
   /** Empty while it is not known. */
   port: Schema.String,
   obstacle: Obstacle,
-  /** HTTP status of the API server; 0 if it was not asked. */
+  /** HTTP status of the API server's response; 0 if none was needed. */
   status: Schema.Number,
-  /** What the API server said, at most 500 characters on one line. */
+  /** The API server's message: one line of at most 500 characters. */
   detail: Schema.String,
-  /** Whom the API server refuses; empty if it does not say. */
+  /** The user that the API server refused; empty if its message does not name one. */
   user: Schema.String,
   retryAfterSeconds: Schema.optionalKey(Schema.Number),
 }) {
@@ -96,38 +96,38 @@ const describeObstacle = (error: NotProxied): string => {
     case "forbidden":
       return missingPermission(error)
     case "no-service":
-      return `there is no Service ${name} at ${server}. "kubectl get services -A -l app.kubernetes.io/name=kubereel" finds recorders`
+      return `there is no Service ${name} at ${server}. To find recorders: kubectl get services -A -l app.kubernetes.io/name=kubereel`
     case "ambiguous-port":
-      return `the Service ${name} has several ports, ${detail}: name the recorder's, --in-cluster ${name}:PORT`
+      return `the Service ${name} has several ports (${detail}); name the recorder's port: --in-cluster ${name}:PORT`
     case "no-port":
       return `the Service ${name} has no port ${port}: ${detail}`
     case "no-endpoints":
-      return `no pod behind the Service ${name} is ready on port ${port}: ${detail}. "kubectl -n ${namespace} get pods" says more`
+      return `no pod of the Service ${name} is ready on port ${port}: ${detail}. Check: kubectl -n ${namespace} get pods`
     case "unreached":
-      return `the API server ${server} does not get through to the Service ${name}: ${detail}. ${unreachedAdvice(error)}`
+      return `the API server ${server} cannot reach the Service ${name}: ${detail}. ${unreachedAdvice(error)}`
     case "overloaded": {
       const after = error.retryAfterSeconds === undefined ? "" : ` in ${error.retryAfterSeconds} s`
-      return `the API server ${server} has too much to do: ${detail}. Try again${after}`
+      return `the API server ${server} is overloaded: ${detail}. Try again${after}`
     }
     case "other":
-      return `the export did not get through ${server} to a recorder at ${name}: ${status === 0 ? "" : `status ${status}: `}${detail}`
+      return `the export request did not reach a recorder at ${name} through ${server}: ${status === 0 ? "" : `status ${status}: `}${detail}`
   }
 }
 
-/** What is missing, and the rule that would give it. */
+/** The missing permission, and the rule that grants it. */
 const missingPermission = ({ namespace, service, port, user, server }: NotProxied): string => {
   if (user === "system:anonymous")
-    return `the API server ${server} takes the kubeconfig's user for nobody (${user}): a token or a client certificate is missing, or is not for this cluster`
+    return `the API server ${server} treats the kubeconfig's user as anonymous (${user}): a token or a client certificate is missing or is not for this cluster`
   const who = user === "" ? "you" : user
   const rule = `{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["${service}:${port}"], verbs: ["create"]}`
   return `${who} may not create services/proxy in namespace ${namespace}. A Role there, bound to ${who}, needs the rule ${rule}`
 }
 
 const unreachedAdvice = ({ namespace, service, port, detail }: NotProxied): string => {
-  // Go's HTTP client before 1.24, in API servers before 1.33, takes five 102 and no more; a recorder sends one each 30 s.
+  // Go's HTTP client before 1.24, in API servers before 1.33, accepts at most five 102 responses; a recorder sends one every 30 s.
   if (detail.includes("1xx"))
-    return "This API server lets a recorder write to an object store for 2.5 minutes only: export less at once, or by a port-forward"
+    return "This API server ends exports to an object store after 2.5 minutes: export less at once, or use a port-forward"
   if (detail.includes("connection refused"))
-    return `Nothing listens there; "kubectl -n ${namespace} get pods" and their logs say more`
-  return `A network policy or a firewall may be in the way; "kubectl -n ${namespace} port-forward service/${service} 7777:${port}", and reel export without --in-cluster, take another`
+    return `Nothing listens on that port. Check the pods and their logs: kubectl -n ${namespace} get pods`
+  return `A network policy or a firewall may block it. To bypass it, run "kubectl -n ${namespace} port-forward service/${service} 7777:${port}", then reel export without --in-cluster`
 }

@@ -1,4 +1,4 @@
-/** What `reel export` says when it is done: what was written, and what is missing from it. */
+/** The final report of `reel export`: what was written, and what is missing from it. */
 
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
@@ -9,18 +9,18 @@ import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 
-/** A trace that is where it was wanted. */
+/** A trace that was written to its destination. */
 export interface WrittenTrace extends ExportShortcomings {
-  /** In words, or a URL. */
+  /** A path, "standard output", or a URL. */
   readonly place: string
-  /** `undefined`: nobody counted them. */
+  /** `undefined` if they were not counted. */
   readonly events: number | undefined
   readonly bytes: number | undefined
 }
 
 const name = "reel export"
 
-/** Says it on standard error; answers the exit code. */
+/** Prints the report on standard error and returns the exit code. */
 export const report = (query: ExportQuery, written: WrittenTrace, { standardError }: Terminal): ExitCode => {
   const say = (line: string): unknown => standardError.write(`${line}\n`)
   const counts = [
@@ -36,39 +36,39 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
     say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
   if (gaps > 0)
     say(
-      `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes are missing or may be; a trace in NDJSON says where and why`,
+      `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
     )
   if (unknownOwners !== undefined)
     say(
-      `${name}: owners are not known yet: ${unknownOwners}. What they own was taken for unowned; a longer --owner-timeout may help`,
+      `${name}: some owners are not known yet: ${unknownOwners}. Their objects were treated as unowned; a longer --owner-timeout may help`,
     )
-  // No reason for exit code 3: every export of this recording in this format lacks them.
+  // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
-    say(`${name}: SimKube's format has no place for ${leftOut}; --format ndjson has everything`)
+    say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
   const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
-/** Whether it lacks only what nobody has asked for: the usual window of a recording that is younger than that. */
+/** Whether the trace is incomplete only because the recording is younger than the default window. */
 const isYounger = (query: ExportQuery, incomplete: string): boolean =>
   query.isStartDefault && isBeforeRecording(incomplete)
 
-/** Whether kinds lack only what came before their recording, which the recorder's readiness does not tell of. */
+/** Whether the kinds lack only the time before they were recorded, which the recorder's readiness does not show. */
 const isBeforeRecording = (incomplete: string): boolean =>
   incomplete.split(", ").every((kind) => /=(?:recorded-|unrecorded$)/.test(kind))
 
 const reasonOf = (incomplete: string, readiness: string): string =>
   isBeforeRecording(incomplete)
-    ? "The recording does not reach back that far; --start 0 asks for all of it"
-    : `${readiness} says why`
+    ? "The recording does not reach back that far; --start 0 exports all of it"
+    : `For the reason see ${readiness}`
 
 const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
 
-/** Prints a forecast on standard output; answers the exit code that the export would have. Throws {@link ExportCut} if it is none. */
+/** Prints a forecast on standard output and returns the exit code that the export would have. Throws {@link ExportCut} if the response is not a forecast. */
 export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
   const forecast = readForecast(answer)
   if (forecast === undefined)
-    throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the answer is not what a recorder says" })
+    throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the response is not a recorder's forecast" })
   const incomplete = forecast.incomplete.join(", ")
   const isYoung = incomplete !== "" && isYounger(query, incomplete)
   const lines = [...renderForecast(forecast)]

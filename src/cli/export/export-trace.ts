@@ -1,6 +1,6 @@
 /**
- * From a recorder into a file: request, check on the way, publish. The order is what makes "never half a file" true: the
- * output is committed only after the response ended properly and the trace itself says that it is whole.
+ * Exports from a recorder to a file: request, check in transit, publish. The order guarantees that there is never half a file:
+ * the output is committed only after the response ended properly and the trace itself was found complete.
  */
 
 import type { OutputSink } from "../../trace/files/output-file.ts"
@@ -18,12 +18,12 @@ export interface ExportSummary extends ExportShortcomings {
 
 export interface ExportTraceOptions {
   readonly query: ExportQuery
-  /** Opened before the request is sent, so that a mistake in the path costs the recorder nothing. */
+  /** Called before the request is sent, so that a bad path costs the recorder nothing. */
   readonly openSink: () => Promise<OutputSink>
   readonly signal: AbortSignal
-  /** Called when the answer begins. */
+  /** Called when the response begins. */
   readonly onAnswer: (answer: ExportResponse) => void
-  /** Called for every piece, with all bytes so far, and what counts the events if the trace shows them. */
+  /** Called for every piece, with the total bytes so far and a function that counts the events if the format allows it. */
   readonly onProgress: (bytes: number, count: (() => TraceCount) | undefined) => void
 }
 
@@ -56,7 +56,7 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     onProgress(bytes, check?.counted)
   }
   if (check === undefined && !response.isProven())
-    throw cut("no checksum followed it, and a trace of this kind does not say whether it is whole; take ndjson")
+    throw cut("it came without a checksum, and a trace in this format does not show whether it is complete; use ndjson")
   const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
   const { incomplete, gaps, leftOut, unknownOwners } = response

@@ -1,8 +1,8 @@
 /**
- * A request to a running recorder and the head of its answer.
+ * A request to a running recorder and the head of its response.
  *
- * Guarantees: silence for longer than `idleTimeoutMs` is an error, before the answer and in the middle of it; `102 Processing` is no
- * silence. Nothing is buffered but the beginning of a refusal.
+ * Guarantees: receiving nothing for longer than `idleTimeoutMs` is an error, before the response and in the middle of it;
+ * `102 Processing` resets the time. Only the beginning of an error response is buffered.
  */
 import type {
   ClientRequest,
@@ -15,40 +15,40 @@ import { visible } from "../../recorder/configuration/quoted.ts"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
 
-/** A recorder, and how requests get to it. */
+/** A recorder, and how to send requests to it. */
 export interface Recorder {
-  /** What messages call it: `http://127.0.0.1:7777`, `the recorder kubereel/kubereel`. */
+  /** Its name in messages: `http://127.0.0.1:7777`, `the recorder kubereel/kubereel`. */
   readonly name: string
-  /** The URL or the command that shows the state of its kinds. */
+  /** The URL, or the command, that shows the state of its kinds. */
   readonly readiness: string
-  /** Where exports are asked for. */
+  /** The URL that export requests are sent to. */
   readonly url: URL
-  /** Who asks, besides what every export says of itself. Holds secrets. */
+  /** Headers that authenticate the client, in addition to those of every export. They contain secrets. */
   readonly headers: OutgoingHttpHeaders
-  /** How to connect: TLS, a tunnel through a proxy. Waits at most `timeoutMs`. */
+  /** Connection options: TLS, a tunnel through a proxy. Waits at most `timeoutMs`. */
   readonly connect: (signal: AbortSignal, timeoutMs: number) => Promise<RequestOptions>
-  /** What it means that no answer came. */
+  /** The error for a request without a response. */
   readonly unreachable: (cause: unknown) => ExportError
-  /** What an answer means whose status is not 200. */
+  /** The error for a response whose status is not 200. */
   readonly refused: (refusal: Refusal) => ExportError
 }
 
-/** An answer that is no trace. */
+/** A response with a status other than 200. */
 export interface Refusal {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** Its beginning, as it came. */
+  /** Its beginning, as received. */
   readonly body: Buffer
 }
 
 export interface RecorderAddress {
   readonly recorder: Recorder
-  /** ms without a byte after which the recorder counts as gone. */
+  /** ms without a byte after which the recorder is considered gone. */
   readonly idleTimeoutMs: number
   readonly userAgent: string
 }
 
-/** A recorder that listens at a URL. `token`: `undefined` if it asks nobody who they are. */
+/** A recorder that listens at a URL. `token` is `undefined` if the recorder requires none. */
 export const recorderAt = (server: URL, token: string | undefined): Recorder => {
   const { origin } = server
   const url = new URL(server)
@@ -58,18 +58,18 @@ export const recorderAt = (server: URL, token: string | undefined): Recorder => 
     readiness: `${origin}/readyz?verbose`,
     url,
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    // One request: a kept connection would only keep the process alive.
+    // For one request, a keep-alive connection would only keep the process alive.
     connect: async () => ({ agent: false }),
     unreachable: (cause) => new ServerUnreachable({ server: origin, ...describeCause(cause) }),
     refused: (refusal) =>
       refusedByRecorder(origin, refusal, {
-        401: "Give a token with --token-file, or in KUBEREEL_TOKEN",
-        404: "Is this a recorder? Check --server",
+        401: "Pass a token with --token-file or in KUBEREEL_TOKEN",
+        404: "Is it a recorder? Check --server",
       }),
   }
 }
 
-/** What a recorder says, as an error. `advice` by status; of 401 only if it is a recorder that says it. */
+/** A recorder's error response as an error. `advice` is by status; for 401 it is used only if a recorder sent the response. */
 export const refusedByRecorder = (
   server: string,
   { status, headers, body }: Refusal,
@@ -88,15 +88,15 @@ export const refusedByRecorder = (
   })
 }
 
-/** The facts of an error that are told. */
+/** The facts of an error that messages contain. */
 export const describeCause = (cause: unknown): { readonly code: string; readonly detail: string } => ({
   code: codeOf(cause),
   detail: cause instanceof Error ? cause.message : String(cause),
 })
 
 /**
- * Posts an export request; answers a response with status 200. Rejects with what {@link Recorder.unreachable} and
- * {@link Recorder.refused} make of it or, once `signal` is aborted, with {@link ExportInterrupted}.
+ * Posts an export request and resolves with the response if its status is 200. Rejects with the errors of
+ * {@link Recorder.unreachable} and {@link Recorder.refused} or, once `signal` is aborted, with {@link ExportInterrupted}.
  */
 export const postExport = async (
   address: RecorderAddress,
@@ -114,7 +114,7 @@ export const postExport = async (
   throw recorder.refused({ status, headers, body: await beginningOf(response) })
 }
 
-/** A header as one visible text; `undefined` if it is absent or empty. */
+/** The value of a header, with control characters made visible; `undefined` if it is absent or empty. */
 export const headerOf = ({ headers }: Pick<IncomingMessage, "headers">, name: string): string | undefined => {
   const value = headers[name]
   const text = Array.isArray(value) ? value.join(", ") : value
@@ -123,7 +123,7 @@ export const headerOf = ({ headers }: Pick<IncomingMessage, "headers">, name: st
 
 type Requester = (url: URL, options: RequestOptions) => ClientRequest
 
-/** No byte came for the allowed time. */
+/** No byte arrived within the allowed time. */
 class IdleError extends Error {
   readonly code = "TIMEOUT"
 }
@@ -153,8 +153,8 @@ const send = async (
     })
     let response: IncomingMessage | undefined
     sent.setTimeout(idleTimeoutMs, () => {
-      const idle = new IdleError(`nothing came for ${idleTimeoutMs / 1000} s`)
-      // Once there is a response, only that one passes the reason on to its reader.
+      const idle = new IdleError(`no data arrived for ${idleTimeoutMs / 1000} s`)
+      // Once there is a response, only destroying the response passes the reason on to its reader.
       if (response === undefined) sent.destroy(idle)
       else response.destroy(idle)
     })
@@ -167,12 +167,12 @@ const send = async (
   })
 }
 
-/** characters of what is told of a refusal. */
+/** characters of an error response that are shown. */
 const longestDetail = 500
-/** bytes of it that are read: a Status of an API server is longer than the message in it. */
+/** bytes of an error response that are read: an API server's Status is longer than the message in it. */
 const longestRefusal = 16 * 1024
 
-/** A refusal that breaks off says what came. */
+/** If the error response is truncated, returns what arrived. */
 const beginningOf = async (response: IncomingMessage): Promise<Buffer> => {
   const pieces: Uint8Array[] = []
   let length = 0
@@ -183,7 +183,7 @@ const beginningOf = async (response: IncomingMessage): Promise<Buffer> => {
       if (length > longestRefusal) break
     }
   } catch {
-    // The status has been refusal enough; its text is a courtesy.
+    // The status alone says that the request failed; the text is optional.
     pieces.push(Buffer.from(" …"))
   }
   return Buffer.concat(pieces)

@@ -1,6 +1,6 @@
 /**
- * The token that a command shows to a recorder: from a file, or from KUBEREEL_TOKEN. Never from the command line, which every user
- * of the machine can read.
+ * The token that a command presents to a recorder: from a file or from KUBEREEL_TOKEN. Never from the command line, which every
+ * user of the machine can read.
  */
 import { readFile } from "node:fs/promises"
 import { codeOf } from "../../trace/files/output-errors.ts"
@@ -8,7 +8,7 @@ import { TokenUnreadable } from "./export-errors.ts"
 
 export const tokenVariable = "KUBEREEL_TOKEN"
 
-/** `undefined` if none is given: a recorder on this machine asks for none. Rejects with {@link TokenUnreadable}. */
+/** `undefined` if there is none: by default, a recorder on this machine needs no token. Rejects with {@link TokenUnreadable}. */
 export const recorderToken = async (
   file: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -16,10 +16,11 @@ export const recorderToken = async (
   const place = file ?? tokenVariable
   const given = file === undefined ? environment[tokenVariable] : await contentOf(file)
   if (given === undefined || (file === undefined && given === "")) return undefined
-  // The recorder's own file may hold several, the newest first.
+  // The recorder's own token file may contain several tokens, the newest first.
   const token = given.trim().split(/\s+/)[0] ?? ""
   if (token === "") throw new TokenUnreadable({ place, reason: "it is empty" })
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new TokenUnreadable({ place, reason: "it has characters that no token has" })
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TokenUnreadable({ place, reason: "it contains characters that are not allowed in a token" })
   return token
 }
 

@@ -1,8 +1,8 @@
 /**
- * Whether a trace that arrives in pieces is whole, without reading its events: HTTP alone does not tell when a proxy or a
- * port-forward ends a response early.
+ * Checks whether a trace that arrives in pieces is complete, without decoding its events: HTTP alone does not show when a proxy
+ * or a port-forward ended a response early.
  *
- * Guarantee: a trace cut off anywhere is not called whole; memory stays below 1 MiB whatever arrives.
+ * Guarantee: a truncated trace is never accepted as complete; memory stays below 1 MiB for any input.
  */
 import { NDJSON_FORMAT } from "../../trace/formats/ndjson/ndjson.ts"
 import { MessagePackExtent } from "../../trace/formats/simkube/message-pack/message-pack-extent.ts"
@@ -10,25 +10,25 @@ import { MessagePackExtent } from "../../trace/formats/simkube/message-pack/mess
 /** The formats a recorder exports. */
 export type TraceFormat = "ndjson" | "simkube"
 
-/** How far a trace has come. */
+/** How much of a trace has arrived. */
 export interface TraceCount {
-  /** NDJSON: changes, objects of the beginning and gaps. SimKube: moments, each with all that changed in it. */
+  /** NDJSON: changes, initial objects and gaps. SimKube: trace events, each of which holds all changes of one second. */
   readonly events: number
-  /** How many there will be, if the trace says so beforehand. */
+  /** The total, if the format states it at the beginning. */
   readonly of: number | undefined
 }
 
-/** What the check found out in the end. `events` is known where the format counts them. */
+/** The result of the check. `events` is known if the format counts them. */
 export type TraceVerdict =
   | { readonly _tag: "Whole"; readonly events: number | undefined }
   | { readonly _tag: "Cut"; readonly reason: string }
 
 export interface TraceCheck {
-  /** How far the trace has come, in its own terms; cheap, for whoever watches. */
+  /** How much of the trace has arrived, in the units of its format. Cheap: called for every repaint. */
   readonly counted: () => TraceCount
-  /** Takes the next piece. A reason means that nothing to come can make it a trace. */
+  /** Takes the next piece. A returned reason means that no further data can make this a trace. */
   readonly add: (bytes: Uint8Array) => string | undefined
-  /** To be called once, after the last piece. */
+  /** Call it once, after the last piece. */
   readonly finish: () => TraceVerdict
 }
 
@@ -36,7 +36,7 @@ export const checkTrace = (format: TraceFormat): TraceCheck => (format === "ndjs
 
 const cut = (reason: string): TraceVerdict => ({ _tag: "Cut", reason })
 
-/** Behind `events` come `index` and `pod_lifecycles`, each with its key. */
+/** `events` is followed by `index` and `pod_lifecycles`, each with its key. */
 const eventsFromEnd = 5
 
 const checkSimkube = (): TraceCheck => {
@@ -47,17 +47,18 @@ const checkSimkube = (): TraceCheck => {
     add(bytes) {
       const [first] = bytes
       if (first === undefined) return undefined
-      // The trace is one map (of five), and so starts neither like a text nor like any other value.
-      if (isFirst && !((first & 0xf0) === 0x80 || first === 0xde || first === 0xdf)) return "the answer is no trace"
+      // The trace is one map with five entries; text and other values start with a different byte.
+      if (isFirst && !((first & 0xf0) === 0x80 || first === 0xde || first === 0xdf))
+        return "the response is not a trace"
       isFirst = false
       extent.add(bytes)
-      return extent.isBroken ? "the answer is no trace, or something follows the trace" : undefined
+      return extent.isBroken ? "the response is not a trace, or data follows the trace" : undefined
     },
-    finish: () => (extent.isWhole ? { _tag: "Whole", events: undefined } : cut("the trace ends in the middle")),
+    finish: () => (extent.isWhole ? { _tag: "Whole", events: undefined } : cut("the trace is truncated")),
   }
 }
 
-/** First and last line are short (a header with every kind, a footer); longer ones are neither. */
+/** The first line (a header with every kind) and the last (a footer) are short; a longer line is neither. */
 const longestLine = 1024 * 1024
 const lineFeed = 0x0a
 
@@ -66,28 +67,28 @@ const checkNdjson = (): TraceCheck => {
   let first: string | undefined
   let line = new LineTail()
   return {
-    // The first line is the header, and the last may be the footer.
+    // Without the header and the last line, which may be the footer.
     counted: () => ({ events: Math.max(0, lines - 2), of: undefined }),
     add(bytes) {
       let start = 0
       for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
         if (line.isComplete) line = new LineTail()
-        // Between the first line and the last of a piece nothing needs to be kept, only counted.
+        // Lines between the first and the last of a piece are only counted, not kept.
         line.add(bytes.subarray(start, end))
         line.isComplete = true
         start = end + 1
         lines++
         if (lines > 1) continue
         first = line.text()
-        if (!isHeader(first)) return "the answer is no trace"
+        if (!isHeader(first)) return "the response is not a trace"
       }
       if (start === bytes.length) return undefined
       if (line.isComplete) line = new LineTail()
       line.add(bytes.subarray(start))
-      return lines === 0 && line.isTooLong ? "the answer is no trace" : undefined
+      return lines === 0 && line.isTooLong ? "the response is not a trace" : undefined
     },
     finish() {
-      if (first === undefined) return cut("the answer is empty or no trace")
+      if (first === undefined) return cut("the response is empty or not a trace")
       const counts = line.isComplete ? readFooter(line.text()) : undefined
       if (counts === undefined) return cut("the last line is missing")
       const { snapshot, events, gaps } = counts
@@ -98,7 +99,7 @@ const checkNdjson = (): TraceCheck => {
   }
 }
 
-/** One line in parts, as long as it may still matter. */
+/** A line that arrives in parts; its text is dropped once it is too long to be a header or a footer. */
 class LineTail {
   isComplete = false
   isTooLong = false

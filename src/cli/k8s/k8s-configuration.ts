@@ -1,4 +1,4 @@
-/** The configuration that goes into a ConfigMap: what it means, and its text as somebody wrote it. */
+/** The configuration that goes into a ConfigMap: parsed, and its original text. */
 import { createReadStream } from "node:fs"
 import * as Effect from "effect/Effect"
 import { defaultConfiguration } from "../../k8s/index.ts"
@@ -7,8 +7,8 @@ import { loadConfiguration } from "../../recorder/configuration/load-configurati
 import { formatWarning } from "../../recorder/configuration/problem.ts"
 
 /**
- * Reads `file`, or takes the default configuration. Fails as `loadConfiguration` does.
- * `contents` is UTF-8 in any case: a ConfigMap holds nothing else.
+ * Reads `file`, or uses the default configuration. Fails as `loadConfiguration` does.
+ * `contents` is always UTF-8, because a ConfigMap holds nothing else.
  */
 export const readK8sConfiguration = (file: string | undefined, { allowSecrets }: { readonly allowSecrets: boolean }) =>
   Effect.gen(function* () {
@@ -35,7 +35,7 @@ const beginningOf = async (file: string, limit: number): Promise<Uint8Array> => 
   return Buffer.concat(chunks)
 }
 
-/** By its byte order mark, as YAML does; the mark itself is left out. */
+/** Decodes by byte order mark, as YAML does, and drops the mark. */
 const decode = (bytes: Uint8Array): string => {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes)

@@ -1,4 +1,4 @@
-/** Whom `reel k8s` asks where the objects of a kind are: a cluster, or the table of built-in kinds. */
+/** Resolves kinds to resources for `reel k8s`: through a cluster, or from the table of built-in kinds. */
 import { discoverBuiltIn, type Resolve } from "../../k8s/index.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { discover } from "../../kube/discovery.ts"
@@ -14,10 +14,10 @@ export interface ResolverOptions {
 
 export type Resolved<T> =
   | { readonly _tag: "Resolved"; readonly value: T }
-  /** No cluster is named, or its credentials cannot be had. */
+  /** No cluster is named, or its credentials cannot be loaded. */
   | { readonly _tag: "NoCluster"; readonly reason: string }
 
-/** Calls `body` with somebody to ask, and takes leave of the cluster afterwards. Rejects as `body` does. */
+/** Calls `body` with a resolver and closes the connection to the cluster afterwards. Rejects as `body` does. */
 export const withResolver = async <T>(
   { offline, ...options }: ResolverOptions,
   body: (resolve: Resolve) => Promise<T>,

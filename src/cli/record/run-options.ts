@@ -1,10 +1,10 @@
-/** What `reel record` passes to the recorder: the options, and where to say what happens. */
+/** What `reel record` passes to the recorder: its options and its output. */
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"
 import type { RecordAccess } from "./record-access.ts"
 import type { RecorderStatus } from "./status-line.ts"
 
-/** Everything the command line says about a recording. */
+/** The options of `reel record`. */
 export interface RecordOptions extends RecordAccess {
   /** Path of the configuration. */
   readonly config: string
@@ -21,20 +21,20 @@ export interface RecordOptions extends RecordAccess {
   /** Namespaces to record, for kinds that name none in the configuration; empty: the whole cluster. */
   readonly namespaces: readonly string[]
   readonly logFormat: LogFormat
-  /** How often `-v` was given. */
+  /** The number of `-v` options. */
   readonly verbosity: number
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
 }
 
-/** Where a recorder says what happens. */
+/** The output of a recorder. */
 export interface RecordOutput {
   readonly log: Logger
-  /** May be called as often as there is news; does nothing when there is no terminal. */
+  /** May be called at any rate; does nothing if there is no terminal. */
   readonly showStatus: (status: RecorderStatus) => void
-  /** Whether there is somebody to show it to. */
+  /** Whether the status line is shown at all. */
   readonly isLive: boolean
 }
 
-/** Runs until it is stopped or fails; answers the exit code. Handles SIGINT and SIGTERM itself, because stopping takes time. */
+/** Runs until it is stopped or fails and resolves with the exit code. Handles SIGINT and SIGTERM itself, because stopping takes time. */
 export type RunRecorder = (options: RecordOptions, output: RecordOutput) => Promise<ExitCode>

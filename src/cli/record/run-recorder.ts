@@ -1,9 +1,8 @@
 /**
- * A recorder as a command: starts it, shows how it goes, stops it on SIGINT and SIGTERM, has it read
- * its configuration anew on SIGHUP, and says how it ended.
+ * Runs a recorder as a command: starts it, shows its status, stops it on SIGINT and SIGTERM, reloads its configuration on
+ * SIGHUP, and reports how it ended.
  *
- * Nobody who reads its output can end it: when the other end of standard output or standard error is gone, it goes on
- * without them.
+ * A closed standard output or standard error does not end the recorder: it continues without them.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -16,10 +15,10 @@ import { formatCount } from "../terminal/quantities.ts"
 import { readVersion } from "../version.ts"
 import type { RecordOutput, RunRecorder } from "./run-options.ts"
 
-/** ms between two looks at the counters. */
+/** ms between two reads of the counters. */
 const statusIntervalMs = 500
 
-/** What there was to say when it was asked to stop: afterwards every kind is `stopped`. */
+/** The state when the recorder was told to stop; afterwards every kind is `stopped`. */
 interface Outcome {
   readonly incomplete: ReadonlyArray<KindStatus>
   readonly closed: () => RecorderClose | undefined
@@ -29,14 +28,14 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
   const stop = new AbortController()
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stop.signal.aborted) {
-      output.log.warn(`${signal} again: ending without waiting; what was acknowledged is on disk`)
+      output.log.warn(`${signal} again: exiting immediately; everything acknowledged is on disk`)
       process.exit(exitCodes.interrupted)
     }
-    output.log.info(`${signal}: stopping in order; a second one ends at once`)
+    output.log.info(`${signal}: shutting down; send it again to exit immediately`)
     stop.abort()
   }
   let reload: (() => Promise<void>) | undefined
-  // From a terminal it means that the terminal is gone. What comes before there is anything to reload asks for nothing new.
+  // On a terminal, SIGHUP means that the terminal is gone. Before the recorder runs, there is nothing to reload.
   const onHangUp = (signal: NodeJS.Signals): void => {
     if (process.stdin.isTTY) onSignal(signal)
     else void reload?.()
@@ -45,7 +44,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
   process.on("SIGTERM", onSignal)
   process.on("SIGHUP", onHangUp)
   for (const stream of [process.stdout, process.stderr]) {
-    // For good: what was written last may fail after this is over.
+    // Never removed: the last write may fail after this function has returned.
     if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
   }
   try {
@@ -74,7 +73,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
   }
 }
 
-/** Without a listener a closed pipe would end the process; there is nobody left to tell. */
+/** Without a listener, a closed pipe would end the process. There is no one left to report it to. */
 const ignoreLostReader = (): void => undefined
 
 const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitCode => {
@@ -83,7 +82,7 @@ const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitC
   for (const { gvk, state, detail } of incomplete) log.warn(`${gvk} was ${state} at the end: ${detail}`)
   for (const gvk of unwritten) {
     log.error(
-      `${gvk}: the last events received could not be written. Start again on the same --data-dir while the server still has them`,
+      `${gvk}: the last events received could not be written. To record them, restart with the same --data-dir before the server discards them`,
     )
   }
   if (unwritten.length > 0) return exitCodes.incomplete
@@ -91,7 +90,7 @@ const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitC
   return incomplete.every(({ isRefused }) => isRefused) ? exitCodes.notPermitted : exitCodes.incomplete
 }
 
-/** Ways to fail that are a mistake in what was asked for. */
+/** Errors that are mistakes of the user. */
 const usageErrors: ReadonlySet<string> = new Set([
   "ConfigurationInvalidError",
   "ConfigurationUnreadableError",
@@ -111,14 +110,14 @@ const aborted = (signal: AbortSignal): Effect.Effect<void> =>
     signal.addEventListener("abort", () => resume(Effect.void), { once: true })
   })
 
-/** 0 for one that does not answer in time. */
+/** 0 if the watcher does not reply in time. */
 const liveObjectsOf = (watcher: RunningRecorder["actors"]["watchers"][number]["watcher"]): Effect.Effect<number> =>
   watcher.call("statistics", undefined, statusIntervalMs).pipe(
     Effect.map(({ liveObjects }) => liveObjects),
     Effect.orElseSucceed(() => 0),
   )
 
-/** Reads counters twice a second and shows what changed. For nobody there is nothing to ask: a call wakes each thread. */
+/** Reads the counters twice a second and shows them. Not run without a terminal, because each call wakes every thread. */
 const showStatus = ({ actors }: RunningRecorder, output: RecordOutput) =>
   Effect.gen(function* () {
     const startedMs = performance.now()
@@ -126,7 +125,7 @@ const showStatus = ({ actors }: RunningRecorder, output: RecordOutput) =>
     let lastMs = startedMs
     while (true) {
       yield* Effect.sleep(statusIntervalMs)
-      // All at once: one that does not answer must not make the line older than it says.
+      // Concurrently, so that one actor that does not reply does not delay the line.
       const [store, live] = yield* Effect.all(
         [
           actors.store.call("statistics", undefined, statusIntervalMs).pipe(Effect.orElseSucceed(() => undefined)),

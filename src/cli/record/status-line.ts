@@ -1,31 +1,31 @@
 /**
- * What `reel record` shows on a terminal while it records: events per second, objects, lag, and the state of every kind.
+ * The status line of `reel record` on a terminal: events per second, objects, lag, and the state of every kind.
  *
- * A pure function from numbers to one line that fits. What does not fit is given up in this order: the names of kinds that
- * are watched, uptime, lag and objects (before the names of kinds in trouble), those names, and at last their number.
+ * A pure function from numbers to one line that fits. If the line is too long, parts are dropped in this order: the names of
+ * watched kinds, uptime, lag and objects, the names of kinds in trouble (replaced by a count), and finally the count.
  */
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 
-/** What there is to show. */
+/** The values to show. */
 export interface RecorderStatus {
   readonly eventsPerSecond: number
   /** Live objects of all kinds. */
   readonly objects: number
-  /** ms by which the recording is behind the server; `undefined` while nothing is known of it. */
+  /** ms by which the recording is behind the server; `undefined` while unknown. */
   readonly lagMs: number | undefined
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly kinds: ReadonlyArray<{ readonly gvk: string; readonly state: KindState }>
   /** ms since recording began. */
   readonly uptimeMs: number
 }
 
-/** Trouble first: what is cut at the right edge should be what is well. */
+/** Trouble first, so that healthy kinds are cut off at the right edge. */
 const stateOrder: readonly KindState[] = ["stopped", "forbidden", "failing", "listing", "waiting", "watching"]
 
-/** The line, at most `columns` wide if there are at least some 12. */
+/** The line, at most `columns` wide if `columns` is at least about 12. */
 export const renderStatusLine = (status: RecorderStatus, columns: number): string => {
   const candidates = forms(status)
   return candidates.find((line) => displayWidth(line) <= columns) ?? candidates.at(-1) ?? ""
@@ -63,7 +63,7 @@ const kindsBy = (status: RecorderStatus, isNamed: (state: KindState) => boolean)
     return [`${state} ${what}`]
   })
 
-/** The kind alone where that is clear, else with its group. */
+/** The kind alone if it is unambiguous, otherwise with its group. */
 const shortNames = (kinds: RecorderStatus["kinds"], status: RecorderStatus): string[] =>
   kinds.map(({ gvk }) => {
     const kind = kindOf(gvk)

@@ -1,4 +1,4 @@
-/** `reel snapshot` at work: connects, takes the snapshot, writes it, and says how it went. */
+/** Runs `reel snapshot`: connects, takes the snapshot, writes it and reports the result. */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
@@ -21,14 +21,14 @@ import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
 
-/** What tests replace. */
+/** Dependencies that tests replace. */
 export interface SnapshotCommandSurroundings {
   /** µs since the Unix epoch. */
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** What the command line asks for. */
+/** The request of the command line. */
 export interface SnapshotCommandOrder {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
@@ -42,7 +42,7 @@ export interface SnapshotCommandOrder {
   readonly configuration: RecorderConfiguration
 }
 
-/** Takes the snapshot and says how it went. Rejects only for defects. */
+/** Takes the snapshot and reports the result. Rejects only for defects. */
 export const runSnapshot = async (
   order: SnapshotCommandOrder,
   terminal: Terminal,
@@ -122,7 +122,7 @@ export const runSnapshot = async (
   }
 }
 
-/** Whatever is wrong with kubeconfig, plugins and files is a mistake to be told of. */
+/** Problems with the kubeconfig, plugins and files are reported to the user, not thrown. */
 const connect = async ({ kubeconfig, context }: SnapshotCommandOrder): Promise<HttpClient | Error> => {
   try {
     const credentials = await loadCredentials({ kubeconfig, context })
@@ -175,13 +175,13 @@ const report = (
   for (const { gvk, detail } of missing) say(`the trace is incomplete: ${gvk} could not be listed: ${detail}`)
   const unknown = unknownOwners()
   if (unknown.length > 0)
-    say(`owners could not be looked up: ${unknown.join(", ")}. What they own was taken for unowned`)
+    say(`owners could not be looked up: ${unknown.join(", ")}. Their objects were treated as unowned`)
   if (objects.size > 0)
-    say(`the ${format} format has no place for ${[...objects.keys()].join(", ")}; --format ndjson has everything`)
+    say(`the ${format} format cannot represent ${[...objects.keys()].join(", ")}; --format ndjson includes everything`)
   return missing.length === 0 && unknown.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
-/** What the disk and the format may say; everything else is a defect. */
+/** Errors of the disk and of the format; everything else is a defect. */
 const isExpected = (cause: unknown): cause is Error =>
   cause instanceof OutputExists ||
   cause instanceof OutputFailed ||

@@ -1,10 +1,10 @@
 /**
- * How many columns a text takes on a terminal, and how to cut it there. Approximates what terminals agree on: East Asian
- * wide characters and emoji take two columns, marks and joiners none. A terminal that disagrees gets a line that is a
- * column too short or too long, never a broken character.
+ * The number of columns that a text takes on a terminal, and how to cut it to fit. Approximates what terminals agree on: East
+ * Asian wide characters and emoji take two columns, combining marks and joiners none. A terminal that disagrees gets a line
+ * that is a column too short or too long, never a broken character.
  */
 
-/** Blocks of wide characters (Unicode 17, East_Asian_Width W and F), joined where only unassigned code points lie between. */
+/** Blocks of wide characters (Unicode 17, East_Asian_Width W and F), merged where only unassigned code points are between them. */
 const wideBlocks: ReadonlyArray<readonly [first: number, last: number]> = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -33,7 +33,7 @@ export const displayWidth = (text: string): number => {
   return width
 }
 
-/** The longest beginning of a text that takes at most `columns`; an ellipsis marks what was cut. */
+/** The longest prefix of a text that takes at most `columns`, with an ellipsis if something was cut off. */
 export const cutToWidth = (text: string, columns: number): string => {
   if (displayWidth(text) <= columns) return text
   if (columns < 1) return ""

@@ -1,36 +1,36 @@
 /**
  * One line at the bottom of a terminal that is repainted in place.
  *
- * Guarantees: at most four repaints a second, whatever arrives (what comes between is dropped, the last always shows);
- * the line never wraps, also after the window was made narrower; other output goes above it. When not enabled nothing is
- * ever written.
+ * Guarantees: at most four repaints a second, however many updates arrive (intermediate ones are dropped, the last one is always
+ * shown); the line never wraps, not even after the window was made narrower; other output goes above it. If the line is not
+ * enabled, nothing is ever written.
  */
 import { cutToWidth } from "./display-width.ts"
 import { columnsOf, type Output } from "./terminal.ts"
 
-/** Time for repainting. */
+/** The clock and timer for repainting. */
 export interface LiveClock {
   /** Monotonic ms. */
   readonly now: () => number
-  /** Calls `action` once after `delayMs` ms; the answer calls it off. */
+  /** Calls `action` once after `delayMs` ms; the returned function cancels it. */
   readonly after: (delayMs: number, action: () => void) => () => void
 }
 
 export const systemLiveClock: LiveClock = {
   now: () => performance.now(),
   after(delayMs, action) {
-    // A line about to be repainted is no reason for a process to live on.
+    // A pending repaint must not keep the process alive.
     const timer = setTimeout(action, delayMs).unref()
     return () => clearTimeout(timer)
   },
 }
 
 export interface LiveLine {
-  /** Shows a new text, now or when the next repaint is due. `render` is called with the columns there are then. */
+  /** Shows a new text, now or when the next repaint is due. `render` is called with the width of the terminal at that time. */
   readonly show: (render: (columns: number) => string) => void
-  /** Takes the line away while `write` writes whole lines to the same terminal, and puts it back. */
+  /** Erases the line while `write` writes whole lines to the same terminal, then paints it again. */
   readonly around: (write: () => void) => void
-  /** Takes the line away for good. May be called again. */
+  /** Erases the line for good. May be called again. */
   readonly close: () => void
 }
 
@@ -40,7 +40,7 @@ export interface LiveLineOptions {
   readonly clock: LiveClock
 }
 
-/** Four repaints a second look live and cost a slow SSH connection next to nothing. */
+/** Four repaints a second look live and cost next to nothing, even over a slow SSH connection. */
 const intervalMs = 250
 
 /** To the left edge, and erase to the end of the line. */
@@ -57,7 +57,7 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
   const paint = (): void => {
     cancelPaint = undefined
     if (render === undefined) return
-    // The last column stays free: some terminals wrap as soon as it is written.
+    // The last column stays empty: some terminals wrap as soon as it is written.
     const columns = Math.max(1, columnsOf(stream) - 1)
     stream.write(`${erase}${cutToWidth(render(columns), columns)}`)
     isPainted = true
@@ -81,7 +81,7 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
       const wasPainted = isPainted
       clear()
       write()
-      // Not counted as a repaint of new content, but a flood of log lines must not become a flood of status lines.
+      // Delayed, so that a flood of log lines does not become a flood of status lines.
       if (wasPainted && cancelPaint === undefined)
         cancelPaint = clock.after(Math.max(0, paintedAt + intervalMs - clock.now()), paint)
     },

@@ -1,27 +1,27 @@
 /**
- * Where log lines go: a stream whose reader may be slower than what is said, or may not read at all.
+ * Writes log lines to a stream whose reader may be slower than the log, or may not read at all.
  *
- * Guarantees: what waits for the reader is bounded by bytes, because a pipe that nobody reads is buffered by Node in this
- * process's memory without end (a recorder with `-v` writes 150 bytes for each event). What does not fit is dropped
- * and counted; the count is told when the reader has caught up, and at the latest at the end. Nobody is kept waiting: a log
- * must not hold up a recording.
+ * Guarantees: the bytes that wait for the reader are bounded, because Node buffers a pipe that no one reads in this process's
+ * memory without limit (a recorder with `-v` writes 150 bytes per event). Lines that do not fit are dropped and counted; the
+ * count is reported once the reader has caught up, or at the end at the latest. Writing never blocks: a log must not hold up a
+ * recording.
  */
 import type { Output } from "./terminal.ts"
 
 export interface LogSinkOptions {
   readonly stream: Pick<Output, "write" | "writableLength" | "once" | "off">
-  /** Called after lines were dropped, with their number, when there is room to say so: to write a line about it. */
+  /** Called with the number of dropped lines once there is room to log a line about them. */
   readonly dropped: (lines: number) => void
-  /** Does the writing of one line. Default: into the stream. */
+  /** Writes one line. Default: to the stream. */
   readonly write?: (line: string) => void
-  /** Bytes that may wait; a line passes while fewer do. Default 1 MiB: some thousands of lines, and nothing beside the memory of a recorder. */
+  /** Bytes that may wait; a line is accepted while fewer do. Default 1 MiB: thousands of lines, and little beside a recorder's memory. */
   readonly limitBytes?: number
 }
 
 export interface LogSink {
-  /** One line with its line break. Never waits, never throws for a reader that is gone. */
+  /** Takes one line with its line break. Never blocks, and does not throw if the reader is gone. */
   readonly write: (line: string) => void
-  /** Says what was dropped and not told yet. */
+  /** Reports dropped lines that have not been reported yet. */
   readonly close: () => void
 }
 
@@ -38,14 +38,14 @@ export const createLogSink = (options: LogSinkOptions): LogSink => {
   }
   const hasRoom = (): boolean => {
     if (isClosing) return true
-    // Once lines are missing, all are until the reader has taken everything: one hole, not one between any two lines.
+    // Once a line was dropped, drop all until the reader has caught up: one hole instead of many.
     return droppedLines === 0 ? stream.writableLength < limitBytes : stream.writableLength === 0
   }
 
   return {
     write(line) {
       if (hasRoom()) {
-        // A stream that failed forgets what it held without saying that it drained.
+        // A stream that failed discards its buffer without emitting "drain".
         if (droppedLines > 0) tell()
         write(line)
       } else if (droppedLines++ === 0) stream.once("drain", tell)

@@ -1,21 +1,21 @@
 /**
- * What a running recorder says: one line per fact, for people (`text`) or for programs (`json`, one object per line).
+ * The log of a running recorder: one line per fact, for people (`text`) or for programs (`json`, one object per line).
  *
- * Own, not pino: pino costs 11.5 MB and 21 ms at start (measured on Node 26; the recorder's whole memory budget is 190 MB),
- * and its human-readable form is a second package with a worker thread. We log a few lines a minute, or, at debug, one
- * per event.
+ * Our own, not pino: pino costs 11.5 MB and 21 ms at start (measured on Node 26; the recorder's whole memory budget is 190 MB),
+ * and its human-readable output is a second package with a worker thread. We log a few lines a minute or, at debug level, one
+ * line per event.
  *
- * Guarantees: never throws, also for values JSON cannot hold; one line is one `sink` call; nothing that was logged can
- * forge a line or command a terminal. The sink decides what happens under overload; the logger keeps nothing.
+ * Guarantees: never throws, not even for values that JSON cannot represent; one line is one `sink` call; logged text can neither
+ * forge a line nor control a terminal. The sink decides what happens under overload; the logger buffers nothing.
  */
 import { visible } from "../../recorder/configuration/quoted.ts"
 
-/** From worst to most talkative. */
+/** From most severe to most verbose. */
 export const logLevels = ["error", "warn", "info", "debug"] as const
 export type LogLevel = (typeof logLevels)[number]
 export type LogFormat = "text" | "json"
 
-/** Facts beside the message: short names, values that mean something alone. Errors are written with their message. */
+/** Structured facts beside the message: short names, self-explanatory values. An error is written as its message. */
 export type LogFacts = Readonly<Record<string, unknown>>
 
 export interface Logger {
@@ -23,7 +23,7 @@ export interface Logger {
   readonly warn: (message: string, facts?: LogFacts) => void
   readonly info: (message: string, facts?: LogFacts) => void
   readonly debug: (message: string, facts?: LogFacts) => void
-  /** Whether lines of that level are written: to be asked before facts are gathered for each event. */
+  /** Whether lines of that level are written. Check it before gathering facts for every event. */
   readonly isEnabled: (level: LogLevel) => boolean
   /** A logger that adds these facts to every line. */
   readonly with: (facts: LogFacts) => Logger
@@ -31,17 +31,17 @@ export interface Logger {
 
 export interface LoggerOptions {
   readonly format: LogFormat
-  /** The most talkative level that is written. */
+  /** The most verbose level that is written. */
   readonly level: LogLevel
-  /** Takes one line with its line break. */
+  /** Receives one line with its line break. */
   readonly sink: (line: string) => void
   /** Wall clock, ms since the Unix epoch. */
   readonly now: () => number
-  /** Whether `text` is coloured. Default false. */
+  /** Whether the `text` format is coloured. Default false. */
   readonly isColoured?: boolean
 }
 
-/** Level for a number of `-v`: none is info, one or more debug. */
+/** The level for a number of `-v` options: info for none, debug for one or more. */
 export const levelOf = (verbosity: number): LogLevel => (verbosity > 0 ? "debug" : "info")
 
 export const createLogger = (options: LoggerOptions): Logger => loggerWith(options, {})
@@ -65,7 +65,7 @@ const loggerWith = (options: LoggerOptions, common: LogFacts): Logger => {
 
 type Render = (now: number, level: LogLevel, message: string, facts: LogFacts) => string
 
-/** `time`, `level` and `message` come first and cannot be replaced by facts. */
+/** `time`, `level` and `message` come first; facts cannot replace them. */
 const renderJson: Render = (now, level, message, facts) => {
   const line: Record<string, unknown> = { time: timestamp(now), level, message }
   for (const [name, fact] of Object.entries(facts)) line[Object.hasOwn(line, name) ? `${name}_` : name] = plain(fact)
@@ -92,7 +92,7 @@ const timestamp = (now: number): string => {
   return Number.isNaN(date.getTime()) ? String(now) : date.toISOString()
 }
 
-/** `name=value`; in quotes where a value would otherwise be several words. */
+/** `name=value`; values that contain spaces, quotes or `=` are quoted. */
 const factTexts = (facts: LogFacts): string[] =>
   Object.entries(facts).flatMap(([name, fact]) => {
     const value = plain(fact)
@@ -102,7 +102,7 @@ const factTexts = (facts: LogFacts): string[] =>
     return [visible(`${name}=${isWord ? text : JSON.stringify(text)}`)]
   })
 
-/** A value as JSON can hold it: errors by their message, bigints as decimal text, what cannot be written by its type. */
+/** A value that JSON can represent: an error becomes its message, a bigint decimal text, anything unserialisable its type. */
 const plain = (fact: unknown): unknown => {
   if (typeof fact === "string" || typeof fact === "boolean" || Number.isFinite(fact)) return fact
   if (typeof fact === "number" || typeof fact === "bigint") return String(fact)
@@ -113,6 +113,6 @@ const plain = (fact: unknown): unknown => {
     )
     return json === undefined ? undefined : JSON.parse(json)
   } catch {
-    return `[${typeof fact} that cannot be written]`
+    return `[unserialisable ${typeof fact}]`
   }
 }

@@ -1,4 +1,4 @@
-/** Numbers for people, the same on every machine: no locale, decimal units. */
+/** Numbers for people, formatted the same on every machine: no locale, decimal units. */
 
 /** `1,234`: an integer with commas. */
 export const formatInteger = (number: number): string => String(Math.round(number)).replace(/\B(?=(?:\d{3})+$)/g, ",")

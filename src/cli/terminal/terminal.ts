@@ -1,7 +1,7 @@
-/** What a command sees of the process it runs in, so that tests can be the terminal. */
+/** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
 
-/** An output stream; `isTTY` and `columns` are those of a terminal. */
+/** An output stream; `isTTY` and `columns` are set if it is a terminal. */
 export interface Output extends Writable {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -10,12 +10,12 @@ export interface Output extends Writable {
 export interface Terminal {
   /** Results only, so that they can be piped. */
   readonly standardOutput: Output
-  /** Everything said to people. */
+  /** Messages for people. */
   readonly standardError: Output
   readonly environment: Readonly<Record<string, string | undefined>>
   /**
-   * Calls `listener` when the user wants the command to end (Ctrl-C, SIGTERM); from then on these signals no longer end the
-   * process by themselves. The answer takes the listener away again.
+   * Calls `listener` when the user wants the command to end (Ctrl-C, SIGTERM); while it is registered, these signals do not end
+   * the process by themselves. The returned function removes the listener.
    */
   readonly onInterrupt: (listener: () => void) => () => void
 }
@@ -35,7 +35,7 @@ export const processTerminal: Terminal = {
   },
 }
 
-/** Width for texts: the terminal's, or 80 when the output is no terminal, or one that does not know (a serial line says 0). */
+/** Width for texts: the terminal's, or 80 if the output is not a terminal or does not know its width (a serial line reports 0). */
 export const columnsOf = (output: Pick<Output, "columns">): number => output.columns || 80
 
 /** Whether to repaint lines in place: a terminal that understands control sequences. */

@@ -1,8 +1,8 @@
 /**
- * Label selectors as Kubernetes writes them in one line (`app=web,tier in (a,b),!canary`), read into requirements.
+ * Parses label selectors in Kubernetes' text form (`app=web,tier in (a,b),!canary`) into requirements.
  *
- * Guarantee: what is accepted here the API server accepts too (k8s.io/apimachinery, package labels), so that a typing
- * error shows when the configuration is read and not as a 400 hours later. What is refused comes with a reason.
+ * Guarantee: the API server accepts every selector that is accepted here (k8s.io/apimachinery, package labels), so that a typo is
+ * found when the configuration is read and not as a 400 hours later. Each rejection has a reason.
  */
 import { quoted } from "./quoted.ts"
 
@@ -17,14 +17,14 @@ export interface LabelRequirement {
   readonly values: readonly string[]
 }
 
-/** Either the requirements, or why there are none. */
+/** Either the requirements, or the reason why there are none. */
 export type LabelSelectorReading =
   | { readonly _tag: "Selector"; readonly requirements: readonly LabelRequirement[] }
   | { readonly _tag: "Refused"; readonly reason: string }
 
 type Reading<T> = { readonly value: T } | { readonly reason: string }
 
-/** Reads a selector. The empty text is refused: it would select everything, which is what no selector means. */
+/** Parses a selector. An empty text is rejected: it would select everything, which is what omitting the selector means. */
 export const parseLabelSelector = (text: string): LabelSelectorReading => {
   const requirements: LabelRequirement[] = []
   let rest = text.trim()
@@ -58,7 +58,7 @@ const readRequirement = (text: string): Reading<{ requirement: LabelRequirement;
   }
   const comparison = /^(==|=|!=|>|<)\s*([^\s=!<>,()]*)/.exec(rest)
   if (comparison === null)
-    return { reason: `after the label ${key} one of = == != in notin > < is expected, not ${quoted(rest)}` }
+    return { reason: `after the label ${key}, expected one of = == != in notin > <, not ${quoted(rest)}` }
   const [whole, sign = "", value = ""] = comparison
   return checked({ key, operator: operatorOf(sign), values: [value] }, rest.slice(whole.length))
 }

@@ -55,7 +55,8 @@ export const forecastExport = (
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros)
+    const { excludesGap } = compileFilters(filtersOf(request))
+    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, excludesGap)
     // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request

@@ -1,5 +1,5 @@
 /**
- * The body of `POST /export`: SimKube's own request (simkube.md §3.1) with our additions.
+ * The body of `POST /export`: SimKube's own request (docs/facts/simkube.md#export-request) with our additions.
  *
  * A field that we do not know is refused by name: a misspelt filter that is ignored gives a trace that looks right and is not.
  */
@@ -8,8 +8,8 @@ import * as Schema from "effect/Schema"
 import { readTargetPath, type StoreAddress } from "../../blob/target-address.ts"
 import { type Compression, withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
 import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../../trace/formats/names.ts"
-import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../../trace/formats/trace-item.ts"
 import { compileFilters, GivenFilters } from "../../trace/selection/filters.ts"
+import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../../trace/trace-item.ts"
 
 /** `maximum` by the units of the field; no request means more. */
 const count = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))

@@ -138,7 +138,7 @@ export const firstLists = (
     statuses.filter(({ state }) => state === "listing"),
     ({ gvk }) =>
       store.call("kindState", gvk).pipe(
-        Effect.map(({ resumeVersion }) => (resumeVersion === "" ? [gvk] : [])),
+        Effect.map(({ recordedSince }) => (recordedSince === 0 ? [gvk] : [])),
         Effect.orElseSucceed(() => [gvk]),
       ),
     { concurrency: "unbounded" },

@@ -18,6 +18,8 @@ export interface TimeRange {
 
 /** A range in which changes are missing or may be. */
 export interface CoverageGap extends TimeRange {
+  /** The only namespace that it concerns; the empty string: all of them. */
+  readonly namespace: string
   readonly reason: string
   readonly detail: string
 }
@@ -41,13 +43,18 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
+/** Whether a gap is of no interest: it is of a namespace that was not asked for. */
+export type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+
 /** What makes up a coverage, from what the recording holds and the states of its kinds. */
 export const coverageOf = (
-  { cut, kinds }: ReadCoverage,
+  { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
+  excludesGap: ExcludesGap = () => false,
 ): Coverage => {
+  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
   const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
   const states = new Set(statuses.map(({ gvk }) => gvk))
@@ -69,9 +76,10 @@ const kindCoverage = (
   // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
-  const gaps = recorded.gaps.map(({ fromTime, toTime, reason, detail: said }) => ({
+  const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
     start: fromTime,
     end: toTime,
+    namespace,
     reason,
     detail: said,
   }))
@@ -98,10 +106,11 @@ export const askCoverage = (
   actors: RecorderActors,
   window: TimeRange,
   nowMicros: number,
+  excludesGap?: ExcludesGap,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
     // A full disk is no reason to hide what is on it.
     Effect.ignore,
     Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
-    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros)),
+    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),
   )

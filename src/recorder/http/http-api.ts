@@ -29,7 +29,7 @@ export interface HttpApiSources extends ExportSources {
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
   readonly access: Access
-  /** Somebody was turned away. */
+  /** A request was rejected. */
   readonly turnedAway: (facts: TurnedAway) => void
 }
 

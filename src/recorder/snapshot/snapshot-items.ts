@@ -2,10 +2,10 @@
 
 import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { namespacedName } from "../../trace/formats/simkube/simkube-trace.ts"
-import type { TraceItem } from "../../trace/formats/trace-item.ts"
 import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { Spool } from "../../trace/spool.ts"
+import type { TraceItem } from "../../trace/trace-item.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import type { SnapshotLives } from "./snapshot-lives.ts"
 import type { SnapshotOwners } from "./snapshot-owners.ts"

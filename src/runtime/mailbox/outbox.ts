@@ -27,9 +27,9 @@ export type DataMessage =
   | { readonly end: string }
 
 export interface OutboxOptions {
-  /** Bytes that may be unacknowledged at the receiver. Default 8 MiB (architecture §3). */
+  /** Bytes that may be unacknowledged at the receiver. Default 8 MiB (docs/reference/architecture.md#mailboxes). */
   readonly windowBytes?: number
-  /** Bytes that may wait here without credit. Default 16 MiB (architecture §3). */
+  /** Bytes that may wait here without credit. Default 16 MiB (docs/reference/architecture.md#mailboxes). */
   readonly bufferBytes?: number
   /** Monotonic ms, to measure stalled time. */
   readonly now: () => number

@@ -19,7 +19,7 @@
 import { envelopeBytes } from "./envelope.ts"
 
 /**
- * Bytes of an ordinary slab: the largest ordinary payload (architecture §3: 16–256 KiB) and the envelopes of sixteen of
+ * Bytes of an ordinary slab: the largest ordinary payload (256 KiB) and the envelopes of sixteen of
  * the smallest, so that ordinary frames fill it without a remainder. Untouched pages cost nothing.
  */
 export const slabBytes = 256 * 1024 + 16 * envelopeBytes

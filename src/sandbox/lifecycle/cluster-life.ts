@@ -1,6 +1,6 @@
 /** The controllers that a cluster needs for its API server's own kinds, started and stopped together. */
 
-import type { KubernetesObject } from "../../apiserver/objects/kubernetes-object.ts"
+import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { EventExpiry } from "./event-expiry.ts"
 import { GarbageCollector } from "./garbage-collector.ts"

@@ -1,8 +1,8 @@
 /** Writes of the controllers: past validation, but owned by the manager that owns them in a real cluster. */
 
-import type { Collection, LiveObject } from "../../apiserver/list/collection.ts"
 import type { Change } from "../../apiserver/watch/change.ts"
 import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 

@@ -1,8 +1,8 @@
 /** Events last one hour after their last change, as the real server keeps them by default. */
 
-import type { Collection } from "../../apiserver/list/collection.ts"
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
 import type { Timer } from "../../runtime/clock.ts"
+import type { Collection } from "../store/collection.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 
 /** ms; the real server's `--event-ttl`. */

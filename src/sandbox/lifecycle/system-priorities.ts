@@ -1,6 +1,6 @@
 /** The two PriorityClasses that every API server makes at its start and makes anew if they are missing then. */
 
-import { timestamp } from "../../apiserver/objects/timestamp.ts"
+import { timestamp } from "../timestamp.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 
 const priorityClass = "scheduling.k8s.io/v1.PriorityClass"

@@ -1,6 +1,5 @@
 /**
- * Why a patch was refused, with the code, the reason and the words of Kubernetes 1.34.4 (every message was compared
- * with a running server's answer), so that the REST layer only has to wrap it in a `Status`.
+ * Why a patch was refused, with the code and the reason of Kubernetes 1.34.4 (compared with a running server's answers), so that the REST layer only has to wrap it in a `Status`.
  *
  * The real server answers some mistakes of clients with a 500 that has no reason (a missing merge key, a field that is
  * not in the schema, a duplicate in a set): an error in its own code that no one classified. So does this.
@@ -35,10 +34,7 @@ export class PatchTooLargeError extends Schema.TaggedError<PatchTooLargeError>()
     return "RequestEntityTooLarge"
   }
   override get message(): string {
-    return (
-      "Request entity too large: The allowed maximum operations in a JSON patch is " +
-      `${this.limit}, got ${this.operations}`
-    )
+    return `a JSON patch may have at most ${this.limit} operations, not ${this.operations}`
   }
 }
 

@@ -1,5 +1,6 @@
 /** Reading JSON whose shape is only hoped for: every function answers `undefined` or nothing where the type is wrong. */
 
+import { canonicalQuantity } from "../../kube/quantity.ts"
 import type { Fields } from "./kind-rules.ts"
 
 export const isFields = (value: unknown): value is Fields =>
@@ -72,6 +73,12 @@ export const isSame = (left: unknown, right: unknown): boolean => {
   return isAbsent(left) && isAbsent(right)
 }
 
+/** The keys under which two objects differ, sorted. */
+export const changedKeys = (left: Fields, right: Fields): ReadonlyArray<string> =>
+  [...new Set([...Object.keys(left), ...Object.keys(right)])]
+    .filter((key) => !isSame(own(left, key), own(right, key)))
+    .sort()
+
 const sameLists = (left: unknown, right: unknown): boolean => {
   const [ours, theirs] = [Array.isArray(left) ? left : none, Array.isArray(right) ? right : none]
   const comparable = (Array.isArray(left) || isAbsent(left)) && (Array.isArray(right) || isAbsent(right))
@@ -83,4 +90,9 @@ const sameFields = (left: unknown, right: unknown): boolean => {
   for (const key in left) if (!isSame(left[key], own(fieldsOf(right), key))) return false
   for (const key in right) if (own(fieldsOf(left), key) === undefined && !isSame(undefined, right[key])) return false
   return true
+}
+
+/** Respells the amounts of a list of resources, as every one that the server reads comes out again. */
+export const spellAmounts = (amounts: Fields | undefined): void => {
+  for (const name in amounts) amounts[name] = canonicalQuantity(amounts[name])
 }

@@ -5,13 +5,10 @@ import { rulesFrom } from "./groups/generic-rules.ts"
 import type { Kind } from "./kind.ts"
 import type { KindRules } from "./kind-rules.ts"
 import { kinds } from "./kinds.ts"
-import { metadataLooksOf } from "./values/metadata-looks.ts"
 
 export { type AdmissionSurroundings, admitCreate, admitUpdate } from "./admission.ts"
 export { invalidObject } from "./invalid-object.ts"
 export type {
-  FieldError,
-  FieldErrorType,
   Fields,
   KindRules,
   MutableObject,
@@ -48,7 +45,6 @@ export const rulesOf = (resource: Resource): KindRules => {
   const rules = rulesFrom(kindOf(resource), {
     namespaced: resource.namespaced,
     custom: resource.custom === true,
-    metadataLooks: resource.custom === true ? 1 : metadataLooksOf(resource.gvk),
   })
   made.set(resource, rules)
   return rules

@@ -9,6 +9,8 @@
  * it is given: what has the wrong type was refused by the decoder, and is passed over here.
  */
 
+import type { FieldError } from "../../apiserver/answers/field-error.ts"
+
 /** A JSON object that rules may change. */
 export type Fields = Record<string, unknown>
 
@@ -19,29 +21,6 @@ export interface MutableObject extends Fields {
 
 /** Which endpoint an update came through; empty for the object itself. */
 export type Subresource = "" | "status" | "scale"
-
-/** How the server calls what is wrong with a field; see invalid-object.ts for its words. */
-export type FieldErrorType =
-  | "Required"
-  | "Invalid"
-  | "NotSupported"
-  | "Duplicate"
-  | "Forbidden"
-  | "TooLong"
-  | "TooMany"
-  | "NotFound"
-  | "TypeInvalid"
-
-/** One thing that is wrong with an object. */
-export interface FieldError {
-  readonly type: FieldErrorType
-  /** Path as the server writes it: `spec.template.spec.containers[0].name`, `metadata.labels`. */
-  readonly field: string
-  /** What the client sent. Not printed for `Required`, `Forbidden` and `TooLong`. */
-  readonly value?: unknown
-  /** May be empty: the server then leaves the colon away as well. */
-  readonly detail: string
-}
 
 /** The rules of one kind. */
 export interface KindRules {

@@ -3,9 +3,9 @@
  * All members are optional: a kind without any gets what every object gets.
  */
 
+import type { Errors } from "../../apiserver/answers/field-error.ts"
 import type { DefaultTable } from "./default-table.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
-import type { Errors } from "./values/field-error.ts"
 import type { NameFormat } from "./values/object-metadata.ts"
 
 /** Adds what is wrong with an object. */
@@ -44,10 +44,6 @@ export interface Kind {
   readonly check?: Check
   readonly checkNew?: Check
   readonly checkChange?: CheckChange
-  /** What is wrong with a change comes before what is wrong with the object. */
-  readonly changeFirst?: boolean
-  /** All of an update's checks, where the server has an order of its own; in place of the other members. */
-  readonly checkUpdate?: CheckChange
   readonly checkStatus?: CheckChange
   /** Whether an update may leave the resourceVersion out. Default true. */
   readonly unconditionalUpdate?: boolean

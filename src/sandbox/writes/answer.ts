@@ -1,9 +1,9 @@
 /** The bodies of answers to writes. */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { encodeObject, withVersion } from "../../apiserver/objects/object-encoding.ts"
 import { type Change, objectBytes, parseObject } from "../../apiserver/watch/change.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
+import { encodeObject, withVersion } from "../store/object-encoding.ts"
 import type { WritableKind } from "./surroundings.ts"
 import type { Written } from "./write-request.ts"
 

@@ -1,10 +1,10 @@
 /** Who owns which field after a write that is not an apply. */
 
-import { timestamp } from "../../apiserver/objects/timestamp.ts"
 import { apiVersionOf } from "../../kube/gvk.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
 import { trackUpdate } from "../patch/managed-fields/track-update.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { timestamp } from "../timestamp.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 
 const status = [["status"]]

@@ -1,14 +1,14 @@
 /** What every write needs of the server around it. */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
+import type { OnTrouble } from "../../apiserver/http/trouble.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import type { Collection } from "../../apiserver/list/collection.ts"
-import type { KubernetesType } from "../../apiserver/objects/kubernetes-type.ts"
-import type { OnTrouble } from "../../apiserver/trouble.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { ObjectStore } from "../object-store.ts"
 import type { Randomness } from "../randomness.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
+import type { KubernetesType } from "../schema/kubernetes-type.ts"
+import type { Collection } from "../store/collection.ts"
+import type { ObjectStore } from "../store/object-store.ts"
 import type { Admission } from "./admission/admission.ts"
 
 /** A kind as writes see it; made once per kind, not per write. */

@@ -1,13 +1,13 @@
 /** Everything that writes need to know of a kind, put together once and kept until the kind goes. */
 
+import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import type { KubernetesObject } from "../../apiserver/objects/kubernetes-object.ts"
-import type { KubernetesType } from "../../apiserver/objects/kubernetes-type.ts"
-import { objectMetaType, type SchemaCatalogue } from "../../apiserver/schema/catalogue.ts"
 import { formatGvk } from "../../kube/gvk.ts"
-import type { ObjectStore } from "../object-store.ts"
 import { anyType } from "../patch/managed-fields/type-walk.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
+import { objectMetaType, type SchemaCatalogue } from "../schema/catalogue.ts"
+import type { KubernetesType } from "../schema/kubernetes-type.ts"
+import type { ObjectStore } from "../store/object-store.ts"
 import type { WritableKind } from "./surroundings.ts"
 
 /** What a custom kind's schema adds to its rules. Both may throw Refusal. */

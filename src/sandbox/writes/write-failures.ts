@@ -1,6 +1,7 @@
-/** What only writes are refused with, word for word as Kubernetes 1.34.4 answered (tried on a real server). */
+/** What only writes are refused with: codes, reasons and details as Kubernetes 1.34.4 answered (tried on a real server). */
 
-import { type Failure, type FailureCause, fail, groupDetail } from "../../apiserver/answers/failure.ts"
+import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
+import { explained, invalid } from "../../apiserver/answers/field-error.ts"
 import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
@@ -29,31 +30,18 @@ export const modified = (resource: Resource, name: string): Failure =>
     "the object has been modified; please apply your changes to the latest version and try again",
   )
 
-/** A replacement that names the UID of another object. The words come from the storage, key and all. */
-export const otherUid = (resource: Resource, namespace: string, name: string, asked: string, actual: string): Failure =>
-  storageConflict(resource, namespace, name, `UID in precondition: ${asked}, UID in object meta: ${actual}`)
-
-/** The same of a version; only a Binding is answered so. */
-export const otherVersion = (
+/** A replacement or a Binding that names the UID or the version of another object. */
+export const preconditionUnmet = (
   resource: Resource,
-  namespace: string,
   name: string,
+  field: "UID" | "ResourceVersion",
   asked: string,
   actual: string,
 ): Failure =>
-  storageConflict(
-    resource,
-    namespace,
-    name,
-    `ResourceVersion in precondition: ${asked}, ResourceVersion in object meta: ${actual}`,
-  )
-
-const storageConflict = (resource: Resource, namespace: string, name: string, problem: string): Failure =>
   conflict(
     resource,
     name,
-    `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}${name}, ` +
-      `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${problem}`,
+    `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${actual}`,
   )
 
 /** A deletion whose preconditions do not hold; named by kind, unlike all other conflicts. */
@@ -71,30 +59,17 @@ export const preconditionFailed = (resource: Resource, name: string, problem: st
 
 /** 422 for one field, named by the plural: what the server says before it looks at the kind's rules. */
 export const versionRequired = (resource: Resource, name: string): Failure => {
-  const message = "Invalid value: 0: must be specified for an update"
-  const field = "metadata.resourceVersion"
-  return fail(422, `${qualifiedName(resource)} "${name}" is invalid: ${field}: ${message}`, {
+  const { causes, summary } = explained([invalid("metadata.resourceVersion", "", "must be specified for an update")])
+  return fail(422, `${qualifiedName(resource)} "${name}" is invalid: ${summary}`, {
     reason: "Invalid",
-    details: { ...detailsOf(resource, name), causes: [{ reason: "FieldValueInvalid", message, field }] },
+    details: { ...detailsOf(resource, name), causes },
   })
 }
 
-/** 422: options of a write (`CreateOptions`, …) that the server does not take. */
-export const invalidOptions = (kind: string, causes: ReadonlyArray<Required<FailureCause>>): Failure => {
-  const texts = causes.map((cause) => `${cause.field}: ${cause.message}`)
-  return fail(422, `${kind}.meta.k8s.io "" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}`, {
-    reason: "Invalid",
-    details: { group: "meta.k8s.io", kind, causes },
-  })
-}
-
-/** 422: what a patch makes of the object is no such object. `document` is the patched JSON. */
-export const invalidPatch = (document: string, problem: string): Failure => {
-  const message = `Invalid value: ${JSON.stringify(document)}: ${problem}`
-  return fail(422, ` "" is invalid: patch: ${message}`, {
-    reason: "Invalid",
-    details: { causes: [{ reason: "FieldValueInvalid", message, field: "patch" }] },
-  })
+/** 422: what a patch makes of the object is no such object. */
+export const invalidPatch = (problem: string): Failure => {
+  const { causes, summary } = explained([invalid("patch", "", problem)])
+  return fail(422, ` "" is invalid: ${summary}`, { reason: "Invalid", details: { causes } })
 }
 
 export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =>

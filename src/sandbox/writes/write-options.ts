@@ -1,10 +1,16 @@
-/** The query of a write, read and validated as Kubernetes 1.34.4 does, in its words. */
+/** The query of a write, read and validated as Kubernetes 1.34.4 does. */
 
-import { badRequest, type FailureCause } from "../../apiserver/answers/failure.ts"
+import { invalidOptions } from "../../apiserver/answers/failure.ts"
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from "../../apiserver/answers/field-error.ts"
 import { flag } from "../../apiserver/list/list-options.ts"
-import { goQuote } from "../../apiserver/schema/go-quote.ts"
 import { refuse } from "./refusal.ts"
-import { invalidOptions } from "./write-failures.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict"
@@ -47,15 +53,11 @@ export const parseWriteOptions = (
   const manager = query.get("fieldManager") ?? ""
   const validation = query.get("fieldValidation") ?? ""
   const dryRun = query.getAll("dryRun").filter((value) => value !== "")
-  const causes = [
-    ...dryRunCauses(dryRun),
-    ...managerCauses(manager, contentType === applyPatch),
-    ...validationCauses(validation),
-    ...(query.has("force") && contentType !== applyPatch
-      ? [cause("FieldValueForbidden", "force", "Forbidden: may not be specified for non-apply patch")]
-      : []),
-  ]
-  if (causes.length > 0) refuse(invalidOptions(kinds[verb], causes))
+  const errors = [...dryRunErrors(dryRun), ...managerErrors(manager, contentType === applyPatch)]
+  if (!validations.includes(validation)) errors.push(notSupported("fieldValidation", validation, validations))
+  if (query.has("force") && contentType !== applyPatch)
+    errors.push(forbidden("force", "may not be specified for non-apply patch"))
+  if (errors.length > 0) refuse(invalidOptions(kinds[verb], errors))
   return {
     dryRun: dryRun.length > 0,
     manager: manager === "" ? managerOf(userAgent) : manager,
@@ -68,49 +70,19 @@ export const parseWriteOptions = (
 /** Both media types of a server-side apply mean this one: a body in JSON is YAML too. */
 export const applyPatch = "application/apply-patch+yaml"
 
-/** Whole seconds or absent; throws Refusal with Go's words. */
-export const integerParameter = (query: URLSearchParams, name: string): number | undefined => {
-  const text = query.get(name)
-  if (text === null || text === "") return undefined
-  if (!/^[+-]?\d{1,15}$/.test(text)) {
-    return refuse(badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`))
-  }
-  return Number(text)
-}
+const validations = ["", "Ignore", "Strict", "Warn"]
 
-type Cause = Required<FailureCause>
+export const dryRunErrors = (dryRun: ReadonlyArray<string>): FieldError[] =>
+  dryRun.some((value) => value !== "All") ? [notSupported("dryRun", dryRun, ["All"])] : []
 
-export const cause = (reason: string, field: string, message: string): Cause => ({ reason, message, field })
+const longestManager = 128
 
-export const dryRunCauses = (dryRun: ReadonlyArray<string>): ReadonlyArray<Cause> => {
-  const unknown = dryRun.filter((value) => value !== "All")
-  if (unknown.length === 0) return []
-  const message = `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`
-  return [cause("FieldValueNotSupported", "dryRun", message)]
-}
-
-const managerCauses = (manager: string, required: boolean): ReadonlyArray<Cause> => {
-  if (manager === "") {
-    return required ? [cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")] : []
-  }
-  const causes: Cause[] = []
-  if (Buffer.byteLength(manager) > 128) {
-    causes.push(cause("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
-  }
-  let position = 0
-  for (const character of manager) {
-    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
-      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")
-      const message = `Invalid value: ${goQuote(manager)}: invalid character U+${code} (at position ${position})`
-      causes.push(cause("FieldValueInvalid", "fieldManager", message))
-    }
-    position += Buffer.byteLength(character)
-  }
-  return causes
-}
-
-const validationCauses = (value: string): ReadonlyArray<Cause> => {
-  if (value === "" || value === "Ignore" || value === "Warn" || value === "Strict") return []
-  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: "", "Ignore", "Strict", "Warn"`
-  return [cause("FieldValueNotSupported", "fieldValidation", message)]
+const managerErrors = (manager: string, isRequired: boolean): FieldError[] => {
+  if (manager === "") return isRequired ? [required("fieldManager", "is required for apply patch")] : []
+  return [
+    ...(Buffer.byteLength(manager) > longestManager ? [tooLong("fieldManager", longestManager)] : []),
+    ...(/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(manager)
+      ? []
+      : [invalid("fieldManager", manager, "must hold printable characters only")]),
+  ]
 }

@@ -5,8 +5,8 @@
  */
 
 import { type Failure, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import { troubleOf } from "../../apiserver/http/trouble.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { troubleOf } from "../../apiserver/trouble.ts"
 import { keyOf } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
 import type { PatchFailure } from "../patch/patch-failure.ts"

@@ -1,9 +1,9 @@
 /**
- * From one trace into another: read, decompress, decode, encode, compress, publish. As with an export, the output has its
- * name only once it is whole; whatever fails before leaves nothing behind.
+ * Converts one trace: read, decompress, decode, encode, compress, publish. As with an export, the output gets its name only
+ * once it is complete; a failure before that leaves nothing behind.
  *
- * Formats that are replayed depend on what the whole trace holds, so it is read twice for them: a file is opened again, a pipe
- * is kept in a spool on disk, as it came.
+ * Encoding a format for replay requires knowledge of the whole trace, so the input is read twice: a file is opened again, a
+ * pipe is kept, as received, in a spool on disk.
  */
 import { tmpdir } from "node:os"
 import * as Schema from "effect/Schema"
@@ -27,7 +27,7 @@ import { ExportInterrupted, OutputExists, OutputFailed } from "./output-errors.t
 import type { OutputSink } from "./output-file.ts"
 import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./trace-input.ts"
 
-/** The input is not a trace that can be read. */
+/** The input is not a readable trace. */
 export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
   path: Schema.String,
   /** Offset and reason. */
@@ -38,7 +38,7 @@ export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
   }
 }
 
-/** The trace has no form in the format that was asked for. */
+/** The trace cannot be represented in the requested format. */
 export class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertible", {
   path: Schema.String,
   detail: Schema.String,
@@ -59,12 +59,12 @@ export type ConvertError =
 
 const classes = [InputUnreadable, InputBad, NotConvertible, OutputExists, OutputFailed, ExportInterrupted, SpoolError]
 
-/** How far it is. */
+/** How far the conversion is. */
 export interface ConvertProgress extends ReadProgress {
   events: number
   bytesWritten: number
   size: number | undefined
-  /** How often the input is read. */
+  /** The number of times the input is read. */
   passes: 1 | 2
 }
 
@@ -72,14 +72,14 @@ export interface ConvertOptions {
   /** For messages. */
   readonly inputName: string
   readonly openInput: () => Promise<TraceInput>
-  /** Default: what its first bytes are. */
+  /** Default: the format of its first bytes. */
   readonly from: TraceFormatName | undefined
   readonly to: TraceFormatName
   readonly compression: Compression
-  /** Leave out what objects of the trace own, over any number of steps. */
+  /** Leave out objects that other objects of the trace own, directly or indirectly. */
   readonly excludeOwned: boolean
   readonly openSink: () => Promise<OutputSink>
-  /** Where what has to wait waits. Default: the temporary directory. */
+  /** Opens a spool for data that has to wait. Default: in the temporary directory. */
   readonly openSpool?: () => Spool
   readonly signal: AbortSignal
   readonly onProgress: (progress: Readonly<ConvertProgress>) => void
@@ -137,7 +137,7 @@ const transfer = async (
 ): Promise<ConvertSummary> => {
   const { to } = options
   const progress: ConvertProgress = { events: 0, bytesRead: 0, bytesWritten: 0, size: input.size, passes: 1 }
-  // Of a pipe nobody knows yet whether it is read once.
+  // Whether a pipe must be read twice is known only once its format is known.
   const kept = input.size === undefined && (to !== "ndjson" || options.excludeOwned) ? openSpool() : undefined
   const reading = { ...options, onProgress: () => options.onProgress(progress) }
   const plain = plainTrace(kept === undefined ? input.bytes : keptIn(kept, input.bytes), reading, progress)
@@ -180,12 +180,12 @@ const transfer = async (
 const ownedFilter = (survey: TraceSurvey, { inputName, to }: ConvertOptions): ItemFilter => {
   if (!survey.hasOwnerUids) {
     const detail =
-      "its owner references have no UIDs, so nobody can tell what its objects own (--owned exclude). " +
-      "Have a recorder leave that out: reel export --owned exclude"
+      "its owner references have no UIDs, so owned objects cannot be recognised (--owned exclude). " +
+      "Exclude them when exporting: reel export --owned exclude"
     throw new NotConvertible({ path: inputName, detail })
   }
   return withoutOwned(survey, (gvk) => to !== "simkube" || DEFAULT_TEMPLATE_PATHS.has(gvk))
 }
 
 const unknownFormat = (isEmpty: boolean): string =>
-  isEmpty ? "byte 0: it is empty" : "byte 0: it begins like no trace; name its format with --from if it is one"
+  isEmpty ? "byte 0: it is empty" : "byte 0: not in a known trace format; if it is a trace, name its format with --from"

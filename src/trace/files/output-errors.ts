@@ -1,10 +1,10 @@
-/** Why a trace could not be written to where it should go. Each message says what to do; none leaves a file behind. */
+/** Why a trace could not be written to its destination. Each message says what to do; none of them leaves a file behind. */
 import * as Schema from "effect/Schema"
 
-/** The output file is there already. */
+/** The output file already exists. */
 export class OutputExists extends Schema.TaggedError<OutputExists>()("OutputExists", { path: Schema.String }) {
   override get message(): string {
-    return `${this.path} exists; it is not overwritten without --force`
+    return `${this.path} exists; use --force to overwrite it`
   }
 }
 
@@ -15,19 +15,22 @@ export class OutputFailed extends Schema.TaggedError<OutputFailed>()("OutputFail
   code: Schema.String,
 }) {
   override get message(): string {
-    return `cannot write ${this.path}: ${outputAdvice(this.code)}`
+    return `cannot write ${this.path}: ${outputAdvice(this.code, this.path)}`
   }
 }
 
-const outputAdvice = (code: string): string => {
+/** The `path` of {@link OutputFailed} for standard output. */
+export const standardOutputPath = "standard output"
+
+const outputAdvice = (code: string, path: string): string => {
   switch (code) {
     case "ENOSPC":
-      return "the disk is full. Make room, or write elsewhere"
+      return "the disk is full. Free some space, or write elsewhere"
     case "EDQUOT":
-      return "your disk quota is used up. Make room, or write elsewhere"
+      return "your disk quota is exceeded. Free some space, or write elsewhere"
     case "EACCES":
     case "EPERM":
-      return "you may not write there. Write elsewhere"
+      return "permission denied. Write elsewhere"
     case "EROFS":
       return "the file system is read-only. Write elsewhere"
     case "ENOENT":
@@ -36,7 +39,7 @@ const outputAdvice = (code: string): string => {
     case "EISDIR":
       return "it is a directory. Name a file inside it"
     case "EPIPE":
-      return "whatever read it has gone away"
+      return path === standardOutputPath ? "stdout was closed" : "its reader closed it"
     default:
       return `writing failed (${code})`
   }
@@ -49,6 +52,6 @@ export class ExportInterrupted extends Schema.TaggedError<ExportInterrupted>()("
   }
 }
 
-/** The code of a system error, or what it says if it has none. */
+/** The code of a system error, or its text if it has no code. */
 export const codeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : String(cause)

@@ -1,23 +1,23 @@
 /**
- * A file that is whole or not there.
+ * An output file that is either complete or absent.
  *
- * Bytes go to a new file in the same directory; `commit` makes them durable (fsync) and only then gives them the name
- * that was asked for. Whatever happens before leaves that name untouched; `discard` removes the new file. Only a
- * SIGKILL or power loss leaves `.reel-….partial` behind, which nothing ever reads. What already exists and is no regular
- * file (`/dev/null`, a pipe) is written straight into: renaming over a device would replace the device.
+ * Bytes go to a new file in the same directory; `commit` makes them durable (fsync) and only then renames the file to the
+ * requested name. A failure before that leaves the name untouched; `discard` removes the new file. Only a SIGKILL or a power
+ * failure leaves `.reel-….partial` behind, which nothing ever reads. If the name already exists and is not a regular file
+ * (`/dev/null`, a pipe), bytes are written to it directly: renaming over a device would replace the device.
  */
 import * as fileSystemOfNode from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { Writable } from "node:stream"
-import { codeOf, OutputExists, OutputFailed } from "./output-errors.ts"
+import { codeOf, OutputExists, OutputFailed, standardOutputPath } from "./output-errors.ts"
 
-/** Where a trace is written to. All methods reject with {@link OutputFailed} or {@link OutputExists} only. */
+/** The destination of a trace. All methods reject only with {@link OutputFailed} or {@link OutputExists}. */
 export interface OutputSink {
-  /** Takes all bytes before it resolves. The bytes may be reused afterwards. */
+  /** Resolves once all bytes have been taken. The caller may then reuse them. */
   readonly write: (bytes: Uint8Array) => Promise<void>
-  /** After it resolves the file is durable under its name. To be called once. */
+  /** Once it resolves, the file is durable under its name. Call it once. */
   readonly commit: () => Promise<void>
-  /** Gives up: afterwards there is no trace of the attempt. Does nothing after `commit`. Never rejects. */
+  /** Removes everything that was written. Does nothing after `commit`. Never rejects. */
   readonly discard: () => Promise<void>
 }
 
@@ -40,9 +40,9 @@ export interface OutputFileSystem {
 export interface OutputFileOptions {
   /** Whether an existing file may be replaced. */
   readonly force: boolean
-  /** Makes the name of the partial file its own: random, fit for a file name. */
+  /** Makes the name of the partial file unique: random, valid in a file name. */
   readonly token: string
-  /** Default: the one of Node. */
+  /** Default: Node's. */
   readonly fileSystem?: OutputFileSystem
 }
 
@@ -54,7 +54,7 @@ export const openOutputFile = async (path: string, options: OutputFileOptions): 
     if (kind === "directory") throw new OutputFailed({ path, code: "EISDIR" })
     if (kind === "special") return specialFile(path, await fileSystem.open(path, "w"))
     if (kind === "file" && !options.force) throw new OutputExists({ path })
-    // A link is followed now, so that the file it names is replaced and not the link.
+    // A symbolic link is resolved now, so that the file it points to is replaced and not the link.
     const target = kind === "file" ? await fileSystem.realpath(path) : path
     const partial = join(dirname(target), `.reel-${options.token}.partial`)
     return regularFile({ path, target, partial, options, fileSystem }, await fileSystem.open(partial, "wx"))
@@ -90,7 +90,7 @@ const regularFile = (place: Place, handle: OutputHandle): OutputSink => {
     write: (bytes) => translated(place.path, () => writeAll(handle, bytes)),
     commit: () =>
       translated(place.path, async () => {
-        // A disk that is full or gone may say so as late as here.
+        // A full or missing disk may not be reported before this point.
         await handle.sync()
         await handle.close()
         await publish(place)
@@ -100,27 +100,27 @@ const regularFile = (place: Place, handle: OutputHandle): OutputSink => {
     discard: async () => {
       if (isDone) return
       isDone = true
-      // Either may fail because the other step got further; what counts is that both were tried.
+      // Either may fail if `commit` got that far; what matters is that both are tried.
       await Promise.allSettled([handle.close()])
       await Promise.allSettled([place.fileSystem.unlink(place.partial)])
     },
   }
 }
 
-/** Gives the finished file its name: in one step, and without `force` never over a file that appeared meanwhile. */
+/** Gives the finished file its name atomically and, without `force`, never replaces a file that appeared in the meantime. */
 const publish = async ({ path, target, partial, options, fileSystem }: Place): Promise<void> => {
   if (options.force) return fileSystem.rename(partial, target)
   try {
     await fileSystem.link(partial, target)
   } catch (cause) {
     if (codeOf(cause) === "EEXIST") throw new OutputExists({ path })
-    // FAT, some network and container file systems have no links.
+    // FAT and some network and container file systems have no hard links.
     return fileSystem.rename(partial, target)
   }
   await fileSystem.unlink(partial)
 }
 
-/** The name is durable only with its directory. Not every system lets a directory be opened; the data is safe by then. */
+/** The name is durable only once its directory is synced. Not every system can open a directory; the data itself is already safe. */
 const syncDirectory = async ({ target, fileSystem }: Place): Promise<void> => {
   const [opened] = await Promise.allSettled([fileSystem.open(dirname(target), "r")])
   if (opened?.status !== "fulfilled") return
@@ -149,11 +149,11 @@ const writeAll = async (handle: OutputHandle, bytes: Uint8Array): Promise<void> 
   while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten)
 }
 
-/** Standard output: what is written is gone, so only whoever reads it can know that it was cut (exit code). */
+/** Standard output: written bytes cannot be taken back, so only the exit code tells the reader that they are incomplete. */
 export const streamOutput = (stream: Writable): OutputSink => {
-  const path = "standard output"
+  const path = standardOutputPath
   let failure: unknown
-  // Without a listener a reader that went away would end the process with a stack trace.
+  // Without a listener, a closed pipe would end the process with a stack trace.
   const onError = (cause: unknown): void => {
     failure = cause
   }
@@ -172,7 +172,7 @@ export const streamOutput = (stream: Writable): OutputSink => {
           }),
       ),
     commit: () => Promise.resolve(release()),
-    // An error may still arrive for bytes that were written; the listener stays.
+    // The listener stays, because an error may still arrive for bytes that were already written.
     discard: () => Promise.resolve(),
   }
 }

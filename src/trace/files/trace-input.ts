@@ -1,4 +1,4 @@
-/** Traces to read: files and pipes, some of them twice. */
+/** Traces to read: files and pipes, which may be read twice. */
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import * as Schema from "effect/Schema"
@@ -19,7 +19,7 @@ export class InputUnreadable extends Schema.TaggedError<InputUnreadable>()("Inpu
         : this.code === "EISDIR"
           ? "it is a directory"
           : this.code === "EACCES"
-            ? "you may not read it"
+            ? "permission denied"
             : `reading failed (${this.code})`
     return `cannot read ${this.path}: ${why}`
   }
@@ -32,9 +32,9 @@ export interface TraceInput {
   readonly size: number | undefined
 }
 
-/** How far reading is. */
+/** How much has been read. */
 export interface ReadProgress {
-  /** Of the input, as it stands on disk, each time it is read. */
+  /** Bytes of the input as it is on disk (compressed), counted again on each pass. */
   bytesRead: number
 }
 
@@ -45,14 +45,14 @@ export interface ReadOptions {
   readonly onProgress: () => void
 }
 
-/** The decompressed bytes of an input, which may be read twice. Rejects with {@link InputUnreadable}, ExportInterrupted, DecompressionError. */
+/** The decompressed bytes of an input. Rejects with {@link InputUnreadable}, ExportInterrupted or DecompressionError. */
 export const plainTrace = (
   bytes: AsyncIterable<Uint8Array>,
   options: ReadOptions,
   progress: ReadProgress,
 ): AsyncGenerator<Uint8Array, void> => decompressed(counted(bytes, progress, options))
 
-/** The same bytes, which the spool has afterwards. Throws SpoolError. */
+/** Passes the bytes on and keeps a copy of them in the spool. Throws SpoolError. */
 export async function* keptIn(spool: Spool, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   for await (const piece of bytes) {
     spool.append(piece)
@@ -60,9 +60,9 @@ export async function* keptIn(spool: Spool, bytes: AsyncIterable<Uint8Array>): A
   }
 }
 
-/** What {@link keptIn} kept. Throws SpoolError. */
+/** The bytes that {@link keptIn} kept. Throws SpoolError. */
 export async function* readAgain(spool: Spool): AsyncGenerator<Uint8Array, void> {
-  // Copies: a decompressor holds a piece for longer than the spool does.
+  // Copied, because a decompressor keeps a piece for longer than the spool does.
   for (const piece of spool.read()) yield Uint8Array.from(piece)
 }
 
@@ -74,7 +74,7 @@ async function* counted(
   const iterator = bytes[Symbol.asyncIterator]()
   try {
     while (true) {
-      // A pipe that nobody writes to must not keep who presses Ctrl-C waiting.
+      // Ctrl-C must take effect even while nothing is written to the pipe.
       const next = await abortable(iterator.next(), signal)
       if (next.done === true) return
       progress.bytesRead += next.value.length
@@ -86,7 +86,7 @@ async function* counted(
       throw new InputUnreadable({ path: inputName, code: codeOf(cause) })
     throw cause
   } finally {
-    // Not waited for: it would wait for the read that is under way.
+    // Not awaited: it would wait for the read that is in progress.
     void Promise.allSettled([iterator.return?.()])
   }
 }

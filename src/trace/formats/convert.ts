@@ -2,10 +2,10 @@
  * A trace from one format to another, as a stream of pieces: reads as fast as its own reader takes, holds neither side.
  */
 
+import type { TraceItem } from "../trace-item.ts"
 import type { LeftOut, TraceDecoder, TraceEncoder } from "./format.ts"
 import type { TraceFormatName } from "./names.ts"
 import type { ItemFilter } from "./owned-items.ts"
-import type { TraceItem } from "./trace-item.ts"
 import { TraceSurvey } from "./trace-survey.ts"
 
 /** Whether {@link surveyTrace} is worth its pass: formats that are replayed depend on what the whole trace holds. */

@@ -5,8 +5,8 @@
 import * as Schema from "effect/Schema"
 import type { IsInTrace } from "../sanitising/replay-object.ts"
 import type { Spool } from "../spool.ts"
+import type { TraceItem } from "../trace-item.ts"
 import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
-import type { TraceItem } from "./trace-item.ts"
 
 /** Push bytes, take items; {@link end} when there are no more bytes. Every method throws {@link BadTraceError} and nothing else. */
 export interface TraceDecoder {

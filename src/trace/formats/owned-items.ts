@@ -8,7 +8,7 @@ import { type OwnerReference, readOwnerReferences } from "../ownership/owner-ref
 import { gvkOfReference, type Ownership } from "../ownership/ownership.ts"
 import { metadataOf } from "../sanitising/managed-fields.ts"
 import { FilteredView } from "../selection/filtered-view.ts"
-import type { TraceItem } from "./trace-item.ts"
+import type { TraceItem } from "../trace-item.ts"
 
 /** What an item becomes; `undefined`: nothing. */
 export type ItemFilter = (item: TraceItem) => TraceItem | undefined

@@ -8,12 +8,12 @@
 import type { ObjectEvent } from "../event.ts"
 import { type Ancestor, type KnownOwners, Ownership } from "../ownership/ownership.ts"
 import { podKind } from "../pods/pod-lives-kind.ts"
-import { itself, TracedLives, type TracedOwner } from "../pods/traced-lives.ts"
 import type { IsInTrace } from "../sanitising/replay-object.ts"
+import type { TraceItem } from "../trace-item.ts"
 import type { LivesOwner, TraceFacts } from "./format.ts"
 import { type OwnedObjects, ownerReferencesIn } from "./owned-items.ts"
 import { namespacedName, type OwnedLifecycles } from "./simkube/simkube-trace.ts"
-import type { TraceItem } from "./trace-item.ts"
+import { itself, TracedLives, type TracedOwner } from "./simkube/traced-lives.ts"
 
 /** Add every item, then ask. */
 export class TraceSurvey implements TraceFacts, OwnedObjects {

@@ -1,5 +1,5 @@
 /**
- * When a pod began and ended: what one Pod object tells, and what follows from a row of them (simkube.md §2.6).
+ * When a pod began and ended: what one Pod object tells, and what follows from a row of them (docs/facts/simkube.md#pod-lifecycles).
  *
  * | of one object                                                                                                     |
  * | ----------------------------------------------------------------------------------------------------------------- |

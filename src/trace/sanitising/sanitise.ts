@@ -13,7 +13,7 @@
  * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it        |
  * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster       |
  *
- * SimKube's own tracer (simkube.md §2.4) keeps `status`, finalizers, `selfLink` and all owner references; everything else is
+ * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink` and all owner references; everything else is
  * as it writes it. Nulls beyond metadata stay: they count in H.
  */
 

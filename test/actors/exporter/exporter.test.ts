@@ -20,6 +20,7 @@ import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { decompressed } from "../../../src/trace/formats/compression.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { patient } from "../../harness/patience.ts"
 import { turn, until } from "../../runtime/until.ts"
 
 /** What users run. */
@@ -45,9 +46,9 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Expo
 let directory = ""
 
 /** As in a large export: threads help from some MiB on. */
-const limits = { ...defaultLimits, aloneBytes: 20 * 1024 * 1024 }
+const limits = { ...defaultLimits, aloneBytes: 5 * 1024 * 1024 }
 
-/** 27 MB: more than an export encodes alone, and more than waits anywhere. */
+/** 9 MB: more than an export encodes alone, and more than waits anywhere. */
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "kubereel-exporter-"))
   const writer = ArchiveWriter.open(directory)
@@ -65,7 +66,7 @@ beforeAll(() => {
         ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "web" }],
       }),
     }
-    const blob = createHash("shake256", { outputLength: 30_000 }).update(String(index)).digest("hex")
+    const blob = createHash("shake256", { outputLength: 10_000 }).update(String(index)).digest("hex")
     const object = Buffer.from(JSON.stringify({ metadata, data: { blob }, spec: { index } }))
     builder.begin(memory, 0)
     if (index < 10) builder.addObject({ number, uid: `uid-${number}`, namespace: "shop", name })
@@ -133,7 +134,7 @@ const openFiles = (): number =>
     return existsSync(link) && readlinkSync(link).startsWith(directory)
   }).length
 
-describe("the exporter", { timeout: 60_000 }, () => {
+describe("the exporter", { timeout: patient(60_000) }, () => {
   test.each([
     ["simkube", {}],
     [

@@ -4,7 +4,7 @@ import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
-import { temporaryDirectory } from "../../archive/sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 const minute = 60_000_000
 

@@ -1,4 +1,4 @@
-/** Rule 4 of the watch protocol notes, and what else a recorder must conclude: session and recording sink on a real server. */
+/** Rule 4 of docs/facts/watch-protocol.md, and what else a recorder must conclude: session and recording sink on a real server. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "../../kube/watch/watched-sandbox.ts"
 import { SinkBench } from "./sink-bench.ts"

@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { countWindow } from "../../../src/archive/reading/window-counts.ts"
-import { encodeFrame, nameOf, type SampleEvent, START, temporaryDirectory } from "../sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { encodeFrame, nameOf, type SampleEvent, START } from "../sample-frames.ts"
 
 const gvk = "v1.Pod"
 const pause = async (): Promise<void> => undefined

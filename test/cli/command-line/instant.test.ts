@@ -100,25 +100,28 @@ describe("moments", () => {
 
   test.each([
     ["-10", "a duration needs a unit, such as -10m or -2h"],
-    ["+10m", "nothing is recorded of the future; a duration counts back, write it without +"],
-    ["1795255200000", "it is not a number of seconds since 1970; are these milliseconds?"],
+    ["+10m", "the future has not been recorded; durations count back, so omit the +"],
+    ["1795255200000", "it is too large for seconds since 1970; is it in milliseconds?"],
     ["2026-11-21", "it needs a time of day, such as T10:00:00Z"],
     ["2026-11-21T10:00:00", "it needs a time zone: append Z or an offset such as +01:00"],
-    ["2026-02-30T10:00:00Z", "there is no such date or time"],
-    ["2026-13-01T10:00:00Z", "there is no such date or time"],
-    ["2026-11-21T24:00:00Z", "there is no such date or time"],
-    ["2026-11-21T10:60:00Z", "there is no such date or time"],
-    ["0026-11-21T10:00:00Z", "there is no such date or time"],
+    ["2026-02-30T10:00:00Z", "there is no such date or time of day"],
+    ["2026-13-01T10:00:00Z", "there is no such date or time of day"],
+    ["2026-11-21T24:00:00Z", "there is no such date or time of day"],
+    ["2026-11-21T10:60:00Z", "there is no such date or time of day"],
+    ["0026-11-21T10:00:00Z", "there is no such date or time of day"],
     ["2026-11-21T10:00:00+24:00", "its time zone offset is out of range"],
-    ["1969-12-31T23:59:59Z", "it lies before 1970"],
-    ["1970-01-01T00:00:00+00:01", "it lies before 1970"],
-    ["5000w", "it lies before 1970"],
-    ["2300-01-01T00:00:00Z", "it lies after 2254"],
+    ["1969-12-31T23:59:59Z", "it is before 1970"],
+    ["1970-01-01T00:00:00+00:01", "it is before 1970"],
+    ["5000w", "it is before 1970"],
+    ["2300-01-01T00:00:00Z", "it is after 2254"],
     [
       "yesterday",
-      "allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
     ],
-    ["", "allowed are 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m"],
+    [
+      "",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+    ],
   ])("%j is refused: %s", (text, reason) => {
     expect(refusal(text)).toBe(reason)
   })

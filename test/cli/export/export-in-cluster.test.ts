@@ -171,7 +171,7 @@ describe("an export from a recorder in a cluster", () => {
     expect(asked[0]?.headers).not.toHaveProperty("kubereel-authorization")
     expect([code, error]).toEqual([
       exitCodes.notPermitted,
-      "reel export: the recorder kubereel/kubereel refused the export with status 401: a token, please. Give one in KUBEREEL_TOKEN: " +
+      "reel export: the recorder kubereel/kubereel rejected the export with status 401: a token, please. Set KUBEREEL_TOKEN to a token: " +
         "$(kubectl -n kubereel create token NAME), where NAME is a ServiceAccount that may export\n",
     ])
   })
@@ -216,7 +216,7 @@ describe("an export from a recorder in a cluster", () => {
     const { code, error } = await run({ path: await kubeconfig(serverOf(api)), more: ["--context", "staging"] })
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(
-      'v1.Pod=forbidden. kubectl --context staging get --raw "/api/v1/namespaces/kubereel/services/kubereel:http/proxy/readyz?verbose" says why',
+      'v1.Pod=forbidden. For the reason see kubectl --context staging get --raw "/api/v1/namespaces/kubereel/services/kubereel:http/proxy/readyz?verbose"',
     )
   })
 })
@@ -250,7 +250,7 @@ describe("the port of the Service", () => {
     const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([
       exitCodes.failed,
-      "reel export: the Service kubereel/kubereel has several ports, one, 2: name the recorder's, --in-cluster kubereel/kubereel:PORT\n",
+      "reel export: the Service kubereel/kubereel has several ports (one, 2); name the recorder's port: --in-cluster kubereel/kubereel:PORT\n",
     ])
     expect(asked).toEqual([])
   })
@@ -306,7 +306,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     })
     const nobody = await refusedWith(403, "Forbidden", message.replace("anna", "system:anonymous"))
     expect(nobody.code).toBe(exitCodes.notPermitted)
-    expect(nobody.error).toContain("takes the kubeconfig's user for nobody (system:anonymous)")
+    expect(nobody.error).toContain("treats the kubeconfig's user as anonymous (system:anonymous)")
   })
 
   test.each<[code: number, reason: string, message: string, exit: number, said: string]>([
@@ -322,35 +322,35 @@ describe("what stands in the way is named, and nothing is written", () => {
       "TooManyRequests",
       "Too many requests, please try again later.",
       exitCodes.failed,
-      "the API server SERVER has too much to do: Too many requests, please try again later. Try again in 3 s",
+      "the API server SERVER is overloaded: Too many requests, please try again later. Try again in 3 s",
     ],
     [
       503,
       "ServiceUnavailable",
       "error trying to reach service: dial tcp 10.0.0.7:7777: i/o timeout",
       exitCodes.failed,
-      'dial tcp 10.0.0.7:7777: i/o timeout. A network policy or a firewall may be in the way; "kubectl -n kubereel port-forward service/kubereel 7777:http"',
+      'dial tcp 10.0.0.7:7777: i/o timeout. A network policy or a firewall may block it. To bypass it, run "kubectl -n kubereel port-forward service/kubereel 7777:http"',
     ],
     [
       503,
       "ServiceUnavailable",
       "error trying to reach service: dial tcp 10.0.0.7:7777: connect: connection refused",
       exitCodes.failed,
-      'Nothing listens there; "kubectl -n kubereel get pods"',
+      "Nothing listens on that port. Check the pods and their logs: kubectl -n kubereel get pods",
     ],
     [
       503,
       "ServiceUnavailable",
       "error trying to reach service: net/http: HTTP/1.x transport connection broken: too many 1xx informational responses",
       exitCodes.failed,
-      "for 2.5 minutes only",
+      "after 2.5 minutes",
     ],
     [
       504,
       "Timeout",
       "request did not complete",
       exitCodes.failed,
-      "the export did not get through SERVER to a recorder at kubereel/kubereel: status 504: request did not complete",
+      "the export request did not reach a recorder at kubereel/kubereel through SERVER: status 504: request did not complete",
     ],
   ])("an API server that answers %i %s, and %s", async (code, reason, message, exit, said) => {
     const result = await refusedWith(code, reason, message, { "Retry-After": "3" })
@@ -371,11 +371,13 @@ describe("what stands in the way is named, and nothing is written", () => {
     expect(await said("shop/kubereel")).toContain("there is no Service shop/kubereel at https://localhost:")
     expect(await said("kubereel/kubereel:9")).toContain("the Service kubereel/kubereel has no port 9: ")
     expect(await said("kubereel/kubereel:web")).toMatch(
-      /no pod behind the Service kubereel\/kubereel is ready on port web: .*"kubectl -n kubereel get pods"/,
+      /no pod of the Service kubereel\/kubereel is ready on port web: .* Check: kubectl -n kubereel get pods/,
     )
-    expect(await said("kubereel/kubereel")).toMatch(/to a recorder at kubereel\/kubereel: status 404: nothing here$/m)
+    expect(await said("kubereel/kubereel")).toMatch(
+      /did not reach a recorder at kubereel\/kubereel through .*: status 404: nothing here$/m,
+    )
     await stopRecorder()
-    expect(await said("kubereel/kubereel")).toContain("does not get through to the Service kubereel/kubereel: ")
+    expect(await said("kubereel/kubereel")).toContain("cannot reach the Service kubereel/kubereel: ")
   })
 
   test("the recorder itself, in its own words", async () => {
@@ -387,7 +389,7 @@ describe("what stands in the way is named, and nothing is written", () => {
       code: exitCodes.failed,
       output: "",
       error:
-        "reel export: the recorder kubereel/kubereel refused the export with status 429: 2 exports are under way, which is the most; try again. Try again in 2 s\n",
+        "reel export: the recorder kubereel/kubereel rejected the export with status 429: 2 exports are under way, which is the most; try again. Try again in 2 s\n",
     })
   })
 
@@ -397,7 +399,7 @@ describe("what stands in the way is named, and nothing is written", () => {
       setImmediate(() => response.destroy())
     })
     const first = await failing({ path: await kubeconfig(serverOf(broken.api)) })
-    expect([first.code, first.error]).toEqual([exitCodes.failed, expect.stringMatching(/not whole after \d+ bytes/)])
+    expect([first.code, first.error]).toEqual([exitCodes.failed, expect.stringMatching(/incomplete after \d+ bytes/)])
     const short = await cluster((response) => response.end(whole.subarray(0, whole.indexOf("\n") + 1)), {
       dropsTrailers: true,
     })
@@ -416,7 +418,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     const { api } = await cluster(sendSame, { dropsTrailers: true })
     const path = await kubeconfig(serverOf(api))
     const { code, error } = await failing({ path, more: ["-o", join(folder, "a.yaml")] })
-    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("no checksum followed it")])
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("it came without a checksum")])
     for (const name of ["a.ndjson", "a.ndjson.gz"])
       expect((await run({ path, more: ["-o", join(folder, name)] })).code).toBe(exitCodes.ok)
   })
@@ -428,14 +430,14 @@ describe("what stands in the way is named, and nothing is written", () => {
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
       expect(await failing({ ...distrusted, service })).toMatchObject({
         code: exitCodes.failed,
-        error: expect.stringContaining("certificate-authority did not sign its certificate"),
+        error: expect.stringContaining("its certificate is not signed by the kubeconfig's certificate-authority"),
       })
     expect(api.seen).toEqual([])
     const { certificate: cert, key } = certificates.elsewhere
     const renamed = await cluster(sendTrace, { tls: { cert, key } })
     const path = await kubeconfig(serverOf(renamed.api))
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
-      expect((await failing({ path, service })).error).toContain("its certificate is for another name. ")
+      expect((await failing({ path, service })).error).toContain("its certificate is for a different name. ")
     const named = await kubeconfig(serverOf(renamed.api), { "tls-server-name": "api.internal" })
     expect((await run({ path: named })).code).toBe(exitCodes.ok)
   })
@@ -445,7 +447,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     const path = await kubeconfig(serverOf(api))
     await api[Symbol.asyncDispose]()
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
-      expect((await failing({ path, service })).error).toContain("cannot be asked: nothing listens there")
+      expect((await failing({ path, service })).error).toContain("connection refused. Is the cluster running")
   })
 
   test("a kubeconfig that leads nowhere", async () => {
@@ -549,8 +551,8 @@ describe("NAMESPACE/SERVICE[:PORT]", () => {
     expect(await wrong("--in-cluster", "a/b", "-s", "localhost:7777")).toContain(
       "--server and --in-cluster each name a recorder",
     )
-    expect(await wrong("--kubeconfig", "x")).toContain("--kubeconfig is for --in-cluster NAMESPACE/SERVICE")
-    expect(await wrong("--context", "x")).toContain("--context is for --in-cluster NAMESPACE/SERVICE")
-    expect(await wrong("--in-cluster", "kubereel")).toContain("it must be NAMESPACE/SERVICE")
+    expect(await wrong("--kubeconfig", "x")).toContain("--kubeconfig requires --in-cluster NAMESPACE/SERVICE")
+    expect(await wrong("--context", "x")).toContain("--context requires --in-cluster NAMESPACE/SERVICE")
+    expect(await wrong("--in-cluster", "kubereel")).toContain("must be NAMESPACE/SERVICE")
   })
 })

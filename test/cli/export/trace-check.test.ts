@@ -84,12 +84,12 @@ describe("an NDJSON trace", () => {
   })
 
   test.each([
-    ["a web page", "<html>\n<body>busy</body></html>\n", "the answer is no trace"],
-    ["other JSON", '{"kind":"Status"}\n', "the answer is no trace"],
-    ["nothing", "", "the answer is empty or no trace"],
-    ["one line without an end", "busy", "the answer is empty or no trace"],
-    ["an endless line", "x".repeat(2_000_000), "the answer is no trace"],
-    ["null", "null\n", "the answer is no trace"],
+    ["a web page", "<html>\n<body>busy</body></html>\n", "the response is not a trace"],
+    ["other JSON", '{"kind":"Status"}\n', "the response is not a trace"],
+    ["nothing", "", "the response is empty or not a trace"],
+    ["one line without an end", "busy", "the response is empty or not a trace"],
+    ["an endless line", "x".repeat(2_000_000), "the response is not a trace"],
+    ["null", "null\n", "the response is not a trace"],
   ])("%s is none", (_, text, reason) => {
     expect(verdict("ndjson", [Buffer.from(text)])).toEqual({ _tag: "Cut", reason })
   })
@@ -155,18 +155,18 @@ describe("a SimKube trace", () => {
 
   test("is whole when its one map is", () => {
     expect(verdict("simkube", [trace])).toEqual({ _tag: "Whole", events: undefined })
-    expect(verdict("simkube", [trace.subarray(0, -1)])).toEqual({ _tag: "Cut", reason: "the trace ends in the middle" })
-    expect(verdict("simkube", [])).toEqual({ _tag: "Cut", reason: "the trace ends in the middle" })
+    expect(verdict("simkube", [trace.subarray(0, -1)])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
+    expect(verdict("simkube", [])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
   })
 
   test.each(["<html>", "not ready\n", "{}"])("is not %j", (text) => {
-    expect(verdict("simkube", [Buffer.from(text)])).toEqual({ _tag: "Cut", reason: "the answer is no trace" })
+    expect(verdict("simkube", [Buffer.from(text)])).toEqual({ _tag: "Cut", reason: "the response is not a trace" })
   })
 
   test("has nothing after it", () => {
     expect(verdict("simkube", [trace, Buffer.from("\n")])).toEqual({
       _tag: "Cut",
-      reason: "the answer is no trace, or something follows the trace",
+      reason: "the response is not a trace, or data follows the trace",
     })
   })
 })

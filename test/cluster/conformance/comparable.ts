@@ -2,11 +2,12 @@
  * Transcripts made comparable: what a server chooses or the clock decides becomes a word.
  *
  * UIDs, versions and the ends of generated names are only marked (`<uid …>`, `<version …>`, `<end …>`): the comparison
- * demands that equal ones are equal on both sides. Times near now, addresses, node ports, ages, continue tokens,
+ * demands that equal ones are equal on both sides. The wording of refusals is left out. Times near now, addresses, node ports, ages, continue tokens,
  * hashes of documents and the cluster's certificate become words. Owners of fields are sorted by name. Versions of lists and bookmarks do too: they count the
  * writes of everybody. Discovery's lists become maps, because their order says nothing.
  */
 
+import { withoutWording } from "../../sandbox/without-wording.ts"
 import { isObject, type Json, type JsonObject, textAt } from "../exact-json.ts"
 import type { Record as Entry, Transcript } from "./run-script.ts"
 import type { Script } from "./script.ts"
@@ -53,8 +54,8 @@ class Words {
     const { status, contentType, warnings, retryAfter } = entry.answer
     const head = { status, contentType, warnings: warnings.map((text) => this.#text(text)), retryAfter }
     return entry.type === "answer"
-      ? { ...head, body: this.#value(entry.body, "") ?? null }
-      : { ...head, events: entry.events.map((event) => this.#event(event) ?? null) }
+      ? { ...head, body: this.#value(withoutWording(entry.body) as Json, "") ?? null }
+      : { ...head, events: entry.events.map((event) => this.#event(withoutWording(event) as Json) ?? null) }
   }
 
   #event(event: Json): Json | undefined {

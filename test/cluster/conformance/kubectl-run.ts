@@ -33,7 +33,7 @@ export const runCommand = async (server: KubectlServer, command: Command): Promi
   return {
     code,
     output: command.lastLine === true ? output.slice(-1) : command.sorted === true ? [...output].sort() : output,
-    errors: comparableLines(child.errors(), server),
+    errors: comparableLines(child.errors(), server).map(withoutExplanation),
   }
 }
 
@@ -76,6 +76,13 @@ const start = ({ kubectl, kubeconfig, cacheDirectory, namespace }: KubectlServer
   const text = (of: readonly Buffer[]) => (): string => Buffer.concat(of).toString("utf8")
   return { process: child, ended, output: text(parts.output), errors: text(parts.errors) }
 }
+
+/** Of a refusal only its reason and the field or object that it is about. */
+const withoutExplanation = (line: string): string =>
+  line
+    .replace(/^(Error from server(?: \(\w+\))?):.*/, "$1")
+    .replace(/( is invalid):.*/, "$1")
+    .replace(/^\* ([^:]+):.*/, "* $1")
 
 /** Ages, times, addresses, versions, hashes and ends of names become words; columns are as wide as those were long. */
 const comparableLines = (text: string, { namespace }: KubectlServer): readonly string[] =>

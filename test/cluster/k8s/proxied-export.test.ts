@@ -199,7 +199,7 @@ describe("what is refused", () => {
       30_000,
     )
     expect(then).toContain(
-      `the recorder ${service} refused the export with status 403: ${account} may not create exports.kubereel.dev`,
+      `the recorder ${service} rejected the export with status 403: ${account} may not create exports.kubereel.dev`,
     )
   })
 
@@ -222,10 +222,10 @@ describe("what is refused", () => {
     }
     expect(await said(`${name}/elsewhere`)).toContain(`there is no Service ${name}/elsewhere at `)
     expect(await said(`${service}:9`)).toContain(`the Service ${service} has no port 9: no service port 9 found`)
-    expect(await said(`${service}:metrics`)).toContain(`no pod behind the Service ${service} is ready on port metrics`)
+    expect(await said(`${service}:metrics`)).toContain(`no pod of the Service ${service} is ready on port metrics`)
     await pod.unreadyFor(name)
     expect(await said(service)).toContain(
-      `no pod behind the Service ${service} is ready on port http: no endpoints available`,
+      `no pod of the Service ${service} is ready on port http: no endpoints available`,
     )
     // Nor does the recorder tell of those it turned away.
     for (const token of Object.values(tokens)) expect(recorder.log).not.toContain(token)
@@ -277,7 +277,7 @@ describe("a Service that leads to something else", () => {
     const { code, log } = await exporting()
     expect([code, log]).toEqual([
       1,
-      expect.stringContaining(`the export from the recorder ${place} is not whole after`),
+      expect.stringContaining(`the export from the recorder ${place} is incomplete after`),
     ])
     expect(await readdir(directory)).not.toContain("b.ndjson")
   })
@@ -290,7 +290,7 @@ describe("a Service that leads to something else", () => {
     const { code, log } = await exporting()
     expect([code, log]).toEqual([
       1,
-      `reel export: the recorder ${place} refused the export with status 503: not now (request of-the-test). Try again in 7 s\n`,
+      `reel export: the recorder ${place} rejected the export with status 503: not now (request of-the-test). Try again in 7 s\n`,
     ])
   })
 
@@ -299,7 +299,7 @@ describe("a Service that leads to something else", () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
     const { code, log } = await exporting()
-    expect([code, log]).toEqual([1, expect.stringContaining("connection refused. Nothing listens there; ")])
+    expect([code, log]).toEqual([1, expect.stringContaining("connection refused. Nothing listens on that port. ")])
     expect(log).toContain(machineAddress())
   })
 })

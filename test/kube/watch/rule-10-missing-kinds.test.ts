@@ -1,4 +1,4 @@
-/** Rule 10 of the watch protocol notes: a kind that is not installed is a state, never an end. */
+/** Rule 10 of docs/facts/watch-protocol.md: a kind that is not installed is a state, never an end. */
 import { describe, expect, test } from "vitest"
 import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
 import { type Watched, watchedSandboxes } from "./watched-sandbox.ts"

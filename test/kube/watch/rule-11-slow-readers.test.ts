@@ -1,4 +1,4 @@
-/** Rule 11 of the watch protocol notes: a reader that blocks is hung up on, and resumes where it was. */
+/** Rule 11 of docs/facts/watch-protocol.md: a reader that blocks is hung up on, and resumes where it was. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

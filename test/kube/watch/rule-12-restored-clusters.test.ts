@@ -1,4 +1,4 @@
-/** Rule 12 of the watch protocol notes: versions that lie ahead of the server, and other clusters. */
+/** Rule 12 of docs/facts/watch-protocol.md: versions that lie ahead of the server, and other clusters. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

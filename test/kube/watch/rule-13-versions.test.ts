@@ -1,4 +1,4 @@
-/** Rule 13 of the watch protocol notes: versions are integers of up to 20 digits, or opaque. */
+/** Rule 13 of docs/facts/watch-protocol.md: versions are integers of up to 20 digits, or opaque. */
 import { describe, expect, test } from "vitest"
 import { OpaqueServer } from "./opaque-server.ts"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"

@@ -1,4 +1,4 @@
-/** Rule 8 of the watch protocol notes: bytes are kept as they came, whatever their white space, and broken ones heal. */
+/** Rule 8 of docs/facts/watch-protocol.md: bytes are kept as they came, whatever their white space, and broken ones heal. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 

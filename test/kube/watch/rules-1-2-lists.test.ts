@@ -1,4 +1,4 @@
-/** Rules 1 and 2 of the watch protocol notes: what is asked for, and how lists are made. */
+/** Rules 1 and 2 of docs/facts/watch-protocol.md: what is asked for, and how lists are made. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 

@@ -1,4 +1,4 @@
-/** Rule 3 of the watch protocol notes: a version that the server no longer has. */
+/** Rule 3 of docs/facts/watch-protocol.md: a version that the server no longer has. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

@@ -1,4 +1,4 @@
-/** Rule 6 of the watch protocol notes: watches end, and their successors overlap with them. */
+/** Rule 6 of docs/facts/watch-protocol.md: watches end, and their successors overlap with them. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

@@ -1,4 +1,4 @@
-/** Rule 7 of the watch protocol notes: which silence is a dead connection. */
+/** Rule 7 of docs/facts/watch-protocol.md: which silence is a dead connection. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

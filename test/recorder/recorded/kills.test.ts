@@ -1,7 +1,10 @@
 /** Each actor is killed again and again while 2,000 events a second arrive; the export must equal the server's ledger. */
+
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
@@ -10,12 +13,12 @@ const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const killsEach = 20
 
 test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
-  timeout: 180_000,
+  timeout: patient(180_000),
 }, async () => {
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
-    entry: (role) => (role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role)),
+    entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
   })
   const workload = new Workload(recorded.sandbox, kinds, seed)
   try {
@@ -61,7 +64,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
 })
 
 test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, {
-  timeout: 180_000,
+  timeout: patient(180_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),

@@ -2,11 +2,14 @@
  * The owner-resolver and the store are killed again and again while pods and their owners appear: afterwards every owner is
  * known, and an export holds the ownership that the server's ledger has.
  */
+
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { readTrace } from "./owner-recorder.ts"
 import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
 import { RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
@@ -21,16 +24,13 @@ test.each([
 ])(
   `%s no owner, killed %d times at 2,000 events/s (seed ${seed})`,
   {
-    timeout: 120_000,
+    timeout: patient(120_000),
   },
   async (_, killsEach, isStoreKilled) => {
     console.log(`kill test of the owner-resolver: KUBEREEL_TEST_SEED=${seed}`)
     const recorded = await RecordedSandbox.start({
       kinds,
-      entry: (role) =>
-        role === "store" && isStoreKilled
-          ? new URL("../workers/answer-forgetting-store.ts", import.meta.url)
-          : workerEntry(role),
+      entry: (role) => (role === "store" && isStoreKilled ? testWorker("answer-forgetting-store") : workerEntry(role)),
     })
     const workload = new OwnerWorkload(recorded.sandbox, seed)
     try {

@@ -1,10 +1,13 @@
 /** Lives of pods, recorded by real workers that are killed, started over, and told to begin or to stop following pods. */
+
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
 
@@ -64,14 +67,13 @@ const compared = (recorded: RecordedSandbox, workload: PodWorkload, fromSeconds:
 test.each(streams)(
   `the watcher of %s and the store, killed %d times at 2,000 events/s, lose and repeat no life (seed ${seed})`,
   {
-    timeout: 180_000,
+    timeout: patient(180_000),
   },
   async (stream, killsEach, kinds) => {
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
     const recorded = await RecordedSandbox.start({
       kinds,
-      entry: (role) =>
-        role === "store" ? new URL("../workers/forgetful-store.ts", import.meta.url) : workerEntry(role),
+      entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
     })
     const workload = new PodWorkload(recorded.sandbox, seed)
     const fromSeconds = Math.floor(Date.now() / 1000) - 1
@@ -124,7 +126,7 @@ test.each(streams)(
 test.each(streams)(
   `with a history of 50 events, what %s misses lies in gaps, and pods that exist are right (seed ${seed})`,
   {
-    timeout: 180_000,
+    timeout: patient(180_000),
   },
   async (stream, _, kinds) => {
     const recorded = await RecordedSandbox.start({ kinds, sandbox: { historyLimit: 50 } })
@@ -155,7 +157,9 @@ test.each(streams)(
 )
 
 describe("switching lifecycles on and off", () => {
-  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", async () => {
+  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", {
+    timeout: patient(40_000),
+  }, async () => {
     let recorded = await RecordedSandbox.start({ kinds: unfollowed })
     const { sandbox, directory } = recorded
     const again = async (kinds: RecordedSandboxOptions["kinds"], stream: string): Promise<void> => {
@@ -210,7 +214,7 @@ describe("switching lifecycles on and off", () => {
     } finally {
       await recorded.close()
     }
-  }, 40_000)
+  })
 })
 
 test("pods are followed from the start, whether or not their owners are there yet (W-32), and the watcher is named", async () => {

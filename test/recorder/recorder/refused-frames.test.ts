@@ -1,6 +1,8 @@
 /** Frames that the store cannot understand are the trouble of the kind that sent them, and of nobody else. */
+
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until, untiring } from "../recorded/recorded-sandbox.ts"
 
 const garbled = "v1.ConfigMap"
@@ -11,8 +13,7 @@ const start = async (): Promise<RecordedSandbox> => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(garbled), tracked(other)],
     restart: { ...untiring, maximumCrashes: crashes },
-    entry: (role) =>
-      role === "watcher" ? new URL("./workers/garbling-watcher.ts", import.meta.url) : workerEntry(role),
+    entry: (role) => (role === "watcher" ? testWorker("garbling-watcher") : workerEntry(role)),
   })
   await recorded.inState(garbled, "watching")
   await recorded.inState(other, "watching")
@@ -45,7 +46,7 @@ test("a frame that cannot be understood restarts its watcher, not the store, and
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})
 
 test("a kind all of whose frames are refused is stopped with a gap, and the others go on", async () => {
   const recorded = await start()
@@ -75,4 +76,4 @@ test("a kind all of whose frames are refused is stopped with a gap, and the othe
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})

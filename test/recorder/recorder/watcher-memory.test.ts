@@ -1,6 +1,8 @@
 /** A watcher that runs out of memory is one kind's trouble, is told, and mends itself. */
+
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked } from "../recorded/recorded-sandbox.ts"
 
 const gvk = "v1.ConfigMap"
@@ -8,7 +10,7 @@ const gvk = "v1.ConfigMap"
 test("a watcher whose heap is full is started again, said to be, and misses nothing", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(gvk)],
-    entry: (role) => (role === "watcher" ? new URL("./workers/greedy-watcher.ts", import.meta.url) : workerEntry(role)),
+    entry: (role) => (role === "watcher" ? testWorker("greedy-watcher") : workerEntry(role)),
   })
   try {
     const states: string[] = []
@@ -22,7 +24,7 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")
     expect(ending).toMatchObject([{ gvk, reason: expect.stringContaining("JS heap out of memory") }])
     // Not "watching" while nobody was.
-    expect(states.at(-1)).toMatch(/^failing: its watcher ended and is started again: .*JS heap out of memory/)
+    expect(states.at(-1)).toMatch(/^failing: its watcher stopped and is being restarted: .*JS heap out of memory/)
     await recorded.caughtUp()
     await recorded.inState(gvk, "watching")
     const { changes, gaps } = await recorded.export()
@@ -31,4 +33,4 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})

@@ -5,12 +5,12 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { SchemaCatalogue } from "../../../src/apiserver/schema/catalogue.ts"
 import { applyServerSide } from "../../../src/sandbox/patch/apply/apply-server-side.ts"
 import type { JsonObject, JsonObjectDraft, JsonValue } from "../../../src/sandbox/patch/json/json-value.ts"
 import type { ManagedFieldsEntry } from "../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { trackScale } from "../../../src/sandbox/patch/managed-fields/track-scale.ts"
 import { trackUpdate } from "../../../src/sandbox/patch/managed-fields/track-update.ts"
+import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 
 interface Change {
   readonly before: JsonObject | undefined

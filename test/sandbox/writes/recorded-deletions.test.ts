@@ -114,7 +114,7 @@ const bindings: ReadonlyArray<readonly [string, string, object, number, string]>
     "p",
     { metadata: { name: "p", uid: "1" }, target: { name: "x" } },
     409,
-    'Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, Key: /registry/pods/default/p, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: 1, UID in object meta: ',
+    'Operation cannot be fulfilled on pods "p": Precondition failed: UID in precondition: 1, UID in object meta: ',
   ],
   [
     "a gated pod",

@@ -50,7 +50,11 @@ const failing = (
       return {
         write: guard("write", (bytes: Uint8Array) => handle.write(bytes)),
         sync: guard("sync", () => handle.sync()),
-        close: guard("close", () => handle.close()),
+        // One that fails frees the descriptor all the same.
+        close: async () => {
+          await handle.close()
+          await guard("close", async () => undefined)()
+        },
       }
     }),
   }
@@ -80,7 +84,7 @@ describe("an output file", () => {
   test("that exists is refused at once without force, and replaced in one step with it", async () => {
     const path = join(folder, "a")
     await writeFile(path, "old")
-    expect(await failure(openOutputFile(path, options))).toBe(`${path} exists; it is not overwritten without --force`)
+    expect(await failure(openOutputFile(path, options))).toBe(`${path} exists; use --force to overwrite it`)
     const sink = await openOutputFile(path, { ...options, force: true })
     await sink.write(bytes)
     expect(await readFile(path, "utf8")).toBe("old")
@@ -130,7 +134,7 @@ describe("an output that cannot be written", () => {
   test("says that the disk is full when it is", async () => {
     const sink = await openOutputFile("/dev/full", options)
     expect(await failure(sink.write(bytes))).toBe(
-      "cannot write /dev/full: the disk is full. Make room, or write elsewhere",
+      "cannot write /dev/full: the disk is full. Free some space, or write elsewhere",
     )
     await sink.discard()
   })
@@ -162,7 +166,7 @@ describe("an output that cannot be written", () => {
       })
     expect(await failure(open("none/a"))).toContain("its directory does not exist. Create it first")
     expect(await failure(open("directory"))).toContain("it is a directory. Name a file inside it")
-    expect(await failure(open("a", "EACCES"))).toContain("you may not write there")
+    expect(await failure(open("a", "EACCES"))).toContain("permission denied")
     expect(await failure(open("a", "EROFS"))).toContain("the file system is read-only")
     expect(await failure(open("a", "EDQUOT"))).toContain("quota")
     expect(await failure(open("a", "EIO"))).toContain("writing failed (EIO)")
@@ -196,7 +200,7 @@ describe("standard output", () => {
       },
     })
     const sink = streamOutput(stream)
-    expect(await failure(sink.write(bytes))).toBe("cannot write standard output: whatever read it has gone away")
+    expect(await failure(sink.write(bytes))).toBe("cannot write standard output: stdout was closed")
     expect(await failure(sink.write(bytes))).toContain("cannot write standard output")
     await sink.discard()
   })

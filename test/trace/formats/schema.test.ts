@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
-import type { TraceItem } from "../../../src/trace/formats/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { converted, realTraces } from "./traces.ts"
 
 type Schema = { readonly [keyword: string]: unknown }
@@ -83,6 +83,7 @@ const gap = {
   sequence: 3,
   time: 3,
   gvk: "v1.Pod",
+  namespace: "shop",
   fromVersion: "1",
   toVersion: "",
   fromTime: 1,

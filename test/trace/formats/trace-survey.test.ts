@@ -6,8 +6,8 @@ import { surveyTrace } from "../../../src/trace/formats/convert.ts"
 import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { withoutOwned } from "../../../src/trace/formats/owned-items.ts"
 import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { TraceItem } from "../../../src/trace/formats/trace-item.ts"
 import { isJsonObject, parseExactJson } from "../../../src/trace/json/exact-json.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { converted } from "./traces.ts"
 
 const start = 1_795_253_400

@@ -3,9 +3,9 @@
  * deletion say; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
  */
 
+import { list, member, number, text } from "../../json-member.ts"
 import type { JsonObject } from "../../kinds/resources.ts"
 import { ageOf, since } from "../age.ts"
-import { list, member, number, text } from "../json-member.ts"
 import type { Cell, RowCondition } from "../printer.ts"
 import { orElse } from "../selector-text.ts"
 

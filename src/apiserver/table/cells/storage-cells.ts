@@ -1,7 +1,7 @@
 /** The rows of storage: volumes, claims, classes, drivers. */
 
+import { list, member, scalar, text } from "../../json-member.ts"
 import { ageOf } from "../age.ts"
-import { list, member, scalar, text } from "../json-member.ts"
 import type { Cells } from "../printer.ts"
 import { orElse } from "../selector-text.ts"
 

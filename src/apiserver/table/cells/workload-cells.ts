@@ -1,7 +1,7 @@
 /** The rows of workloads: apps, batch, autoscaling, policy and the core group's ReplicationController. */
 
+import { list, member, number, scalar, text } from "../../json-member.ts"
 import { ageOf, humanDuration, since } from "../age.ts"
-import { list, member, number, scalar, text } from "../json-member.ts"
 import type { Cells } from "../printer.ts"
 import { containerCells, formatLabels, formatSelector, hasCondition, selectorText } from "../selector-text.ts"
 

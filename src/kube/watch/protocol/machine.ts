@@ -1,7 +1,8 @@
 /**
  * The list/watch protocol as one step function: (state, input, moment) → (state, commands). No I/O, no clock, no
- * randomness of its own; every error path is a transition. State machine after kube-rs, policies after client-go (rule 1 of
- * the protocol notes).
+ * randomness of its own; every error path is a transition. State machine after kube-rs, policies after client-go (rule 1).
+ *
+ * The rules that comments and tests here cite by number are those of docs/facts/watch-protocol.md.
  *
  * What the caller must do: carry the commands out in order; feed every answer back, exactly once per request; ignore
  * nothing. Inputs of streams the machine has closed are ignored here.

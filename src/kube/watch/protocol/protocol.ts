@@ -15,7 +15,7 @@
  */
 import type { ApiStatus } from "../../status.ts"
 
-/** What a kind is doing, for readiness, metrics and people (architecture §2). */
+/** What a kind is doing, for readiness, metrics and people (docs/reference/architecture.md#actors). */
 export type KindState = "listing" | "watching" | "waiting" | "forbidden" | "failing" | "stopped"
 
 /** Why a list is made. `first` leaves no gap; all others do, once the list is complete. */

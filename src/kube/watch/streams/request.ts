@@ -1,4 +1,4 @@
-/** The query strings of lists and watches (rule 2 of the protocol notes), and nothing else. */
+/** The query strings of lists and watches (docs/facts/watch-protocol.md, rule 2), and nothing else. */
 
 /** What of a kind is asked for; selectors are the server's to check. */
 export interface Selection {

@@ -6,20 +6,20 @@
  * in use is not looked at again when they are free.
  */
 
-import { fail } from "../../../apiserver/answers/failure.ts"
-import { KindConflictError } from "../../../apiserver/errors.ts"
+import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
+import { KindConflictError } from "../../../apiserver/kinds/kind-errors.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import type { ServedKinds } from "../../../apiserver/kinds/served-kinds.ts"
-import type { Collection, LiveObject } from "../../../apiserver/list/collection.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
-import { checkCustomValue, customType } from "../../../apiserver/schema/custom/custom-schema.ts"
-import { applySchemaDefaults, dropNulls } from "../../../apiserver/schema/custom/schema-defaults.ts"
-import { formatFieldProblems } from "../../../apiserver/schema/field-problem.ts"
-import type { OpenApiDocuments } from "../../../apiserver/schema/openapi-document.ts"
+import type { OpenApiDocuments } from "../../../apiserver/openapi/openapi-document.ts"
 import type { ChangeRecord } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { child, isSame, items, text, texts } from "../../rules/fields.ts"
+import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { checkCustomValue, customType } from "../../schema/custom/custom-schema.ts"
+import { applySchemaDefaults, dropNulls } from "../../schema/custom/schema-defaults.ts"
+import type { Collection, LiveObject } from "../../store/collection.ts"
+import type { ServedKinds } from "../../store/served-kinds.ts"
+import { timestamp } from "../../timestamp.ts"
 import { stateOf } from "../../writes/answer.ts"
 import { deleteObject } from "../../writes/delete/delete.ts"
 import { noDeleteOptions } from "../../writes/delete/delete-options.ts"
@@ -28,7 +28,6 @@ import { trackReplacement } from "../../writes/field-owners.ts"
 import { refuse } from "../../writes/refusal.ts"
 import type { WriteSurroundings } from "../../writes/surroundings.ts"
 import type { WritableKinds } from "../../writes/writable-kinds.ts"
-import { type DefinedKind, definedKinds } from "./definition.ts"
 import { acceptedNames, type NameConflict, nameConflict } from "./definition-names.ts"
 
 export interface CustomKindsSurroundings {
@@ -108,9 +107,7 @@ export class CustomKinds {
       }
       if (old !== undefined) writable.forget(old.resource)
       describe(writable, kind)
-      const { gvk, plural, namespaced, subresources = [] } = kind.resource
-      const below = subresources.filter((name) => name === "status" || name === "scale")
-      documents.add({ gvk, plural, listKind: kind.listKind, namespaced, schema: kind.schema, subresources: below })
+      documents.add(publishedKind(kind))
     }
     return undefined
   }
@@ -214,15 +211,7 @@ const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): v
     },
     check: (object) => {
       const problems = checkCustomValue(schema, object)
-      if (problems.length === 0) return
-      const { group, kind } = resource.gvk
-      const name = String(object.metadata.name ?? "")
-      refuse(
-        fail(422, `${kind}.${group} ${JSON.stringify(name)} is invalid: ${formatFieldProblems(problems)}`, {
-          reason: "Invalid",
-          details: { ...(name === "" ? {} : { name }), group, kind, causes: problems },
-        }),
-      )
+      if (problems.length > 0) refuse(invalidObject(resource, String(object.metadata.name ?? ""), problems))
     },
   })
 }

@@ -10,7 +10,7 @@
  * taken away.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, memberOf, withMember } from "../json/json-value.ts"
 import { type FieldChanges, fieldChanges } from "../managed-fields/field-changes.ts"
 import {

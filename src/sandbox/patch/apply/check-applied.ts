@@ -1,13 +1,9 @@
-/**
- * Whether an applied configuration fits its type, in the words of the server's structured-merge library. The server
- * answers these with a 500 without a reason.
- */
+/** Whether an applied configuration fits its type. The server refuses what does not with a 500 without a reason. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { goSyntax, goText, goTypeName } from "../json/go-text.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "../json/json-value.ts"
 import { elementText } from "../managed-fields/path-element.ts"
-import { itemElement, itemProblem, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
+import { itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
 import { UnclassifiedPatchError } from "../patch-failure.ts"
 
 /** @throws UnclassifiedPatchError */
@@ -15,19 +11,11 @@ export const checkApplied = (type: KubernetesType, applied: JsonObject, apiVersi
   const problems: string[] = []
   check(type, applied, "", problems)
   if (problems.length === 0) return
-  const text =
-    problems.length === 1 ? problems[0] : ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n")
+  const name = isJsonObject(applied.metadata) ? applied.metadata.name : undefined
+  const kind = gvkText(apiVersion, String(applied.kind ?? ""))
   throw new UnclassifiedPatchError({
-    problem: `failed to create typed patch object (${nameOf(applied, apiVersion)}): ${text}`,
+    problem: `the configuration ${String(name ?? "")} (${kind}) does not fit its type: ${problems.join("; ")}`,
   })
-}
-
-/** As the configuration names itself; the namespace of the request's path does not count. */
-const nameOf = (applied: JsonObject, apiVersion: string): string => {
-  const metadata = isJsonObject(applied.metadata) ? applied.metadata : {}
-  const { namespace, name } = metadata
-  const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "")
-  return `${text(namespace)}/${text(name)}; ${gvkText(apiVersion, text(applied.kind))}`
 }
 
 /** `apps/v1, Kind=Deployment`; a core kind has an empty group before its `/`. */
@@ -45,18 +33,12 @@ const check = (type: KubernetesType, value: JsonValue, path: string, problems: s
       checkItems(type, value, path, problems)
       return
     case "string":
-      if (typeof value !== "string") {
-        problems.push(at(path, `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`))
-      }
+    case "boolean":
+      if (typeof value !== type.kind) problems.push(misfit(path, type.kind, value))
       return
     case "integer":
     case "number":
-      if (typeof value !== "number") {
-        problems.push(at(path, `expected numeric (int or float), got ${goTypeName(value)}`))
-      }
-      return
-    case "boolean":
-      if (typeof value !== "boolean") problems.push(at(path, `expected boolean, got &{${goText(value)}}`))
+      if (typeof value !== "number") problems.push(misfit(path, "number", value))
       return
     default:
       if (shapeOf(type, value) === "map") checkMembers(type, value, path, problems)
@@ -65,7 +47,7 @@ const check = (type: KubernetesType, value: JsonValue, path: string, problems: s
 
 const checkMembers = (type: KubernetesType, value: JsonValue, path: string, problems: string[]): void => {
   if (!isJsonObject(value)) {
-    problems.push(at(path, `expected map, got &{${goText(value)}}`))
+    problems.push(misfit(path, "object", value))
     return
   }
   for (const key of Object.keys(value)) {
@@ -81,7 +63,7 @@ const checkMembers = (type: KubernetesType, value: JsonValue, path: string, prob
 
 const checkItems = (type: KubernetesType, value: JsonValue, path: string, problems: string[]): void => {
   if (!isJsonArray(value)) {
-    problems.push(at(path, `expected list, got &{${goText(value)}}`))
+    problems.push(misfit(path, "list", value))
     return
   }
   const items = itemType(type)
@@ -92,7 +74,8 @@ const checkItems = (type: KubernetesType, value: JsonValue, path: string, proble
     if (type.listType !== "atomic") {
       const element = itemElement(type, item)
       if (element === undefined) {
-        problems.push(at(path, `element ${index}: ${itemProblem(type, item)}`))
+        const expected = type.listType === "set" ? "a scalar" : `an object with ${type.listMapKeys.join(" or ")}`
+        problems.push(at(path, `item ${index} must be ${expected}`))
         return
       }
       place = elementText(element)
@@ -104,3 +87,6 @@ const checkItems = (type: KubernetesType, value: JsonValue, path: string, proble
 }
 
 const at = (path: string, problem: string): string => (path === "" ? problem : `${path}: ${problem}`)
+
+const misfit = (path: string, expected: string, value: JsonValue): string =>
+  at(path, `expected ${expected}, got ${jsonTypeOf(value)}`)

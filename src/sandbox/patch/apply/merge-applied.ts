@@ -4,7 +4,7 @@
  * to where it was.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import {
   isJsonArray,
   isJsonObject,

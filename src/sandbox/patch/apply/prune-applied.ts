@@ -3,7 +3,7 @@
  * too.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import type { JsonObject } from "../json/json-value.ts"
 import {
   difference,

@@ -1,6 +1,6 @@
 /** A value without the fields of a set; what is left empty goes with them. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObjectDraft, type JsonValue, setMember } from "../json/json-value.ts"
 import { type FieldSet, ownsBelow, ownsItself } from "../managed-fields/field-set.ts"
 import { fieldElement } from "../managed-fields/path-element.ts"

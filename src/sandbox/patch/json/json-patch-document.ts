@@ -20,7 +20,7 @@ export interface JsonPatchOperation {
   readonly value?: JsonValue | undefined
 }
 
-/** What is wrong with an operation, in the words of the server's library; its clients never see them. */
+/** What is wrong with an operation; clients are told only that something is. */
 export type PatchProblem = string
 
 /** Bytes of JSON that all `copy` operations of a patch may add (the server's JSONPatchMaxCopyBytes). */
@@ -65,6 +65,12 @@ export class PatchedDocument {
     return { container, key: unescaped(steps[steps.length - 1] as string) }
   }
 
+  /** What is at a pointer; a problem where a step or an index is missing. */
+  value(pointer: string): Found {
+    const place = this.place(pointer)
+    return place === undefined ? { problem: missing } : valueAt(place.container, place.key)
+  }
+
   #changeable(value: JsonValue | undefined): Container | undefined {
     if (typeof value !== "object" || value === null) return undefined
     if (this.#own.has(value)) return value as Container
@@ -74,122 +80,87 @@ export class PatchedDocument {
   }
 }
 
+/** Says what is wrong with an operation that the document does not allow. */
 export const applyOperation = (document: PatchedDocument, operation: JsonPatchOperation): PatchProblem | undefined => {
-  const { op = "unknown", path, value = null } = operation
-  switch (op) {
-    case "add":
-      return path === undefined ? "add operation failed to decode path: missing value" : add(document, path, value)
-    case "remove":
-      return path === undefined ? "remove operation failed to decode path: missing value" : remove(document, path)
-    case "replace":
-      return path === undefined ? undecoded("replace", "path") : replace(document, path, value)
-    case "move":
-      return move(document, operation)
-    case "test":
-      return path === undefined ? undecoded("test", "path") : test(document, path, value)
-    case "copy":
-      return copy(document, operation)
-    default:
-      return `Unexpected kind: ${op}`
-  }
+  const { op = "", path, from, value = null } = operation
+  const isKnown = op === "add" || op === "remove" || op === "replace" || op === "move" || op === "test" || op === "copy"
+  if (!isKnown) return `unknown operation ${JSON.stringify(op)}`
+  if (op === "move" || op === "copy")
+    return from === undefined ? `${op} without from` : transfer(document, op, from, path)
+  if (path === undefined) return `${op} without path`
+  const problem = steps[op](document, path, value)
+  return problem === undefined ? undefined : `${op} ${path}: ${problem}`
 }
 
-const undecoded = (op: string, field: "path" | "from"): PatchProblem =>
-  field === "path"
-    ? `${op} operation failed to decode path: operation missing path field: missing value`
-    : `${op} operation failed to decode from: operation, missing from field: missing value`
+const missing = "there is no such place"
 
 const add = (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
   const place = document.place(path)
-  if (place === undefined)
-    return `add operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`
-  const problem = addAt(place.container, place.key, value)
-  return problem === undefined ? undefined : `error in add for path: '${path}': ${problem}`
+  return place === undefined ? missing : addAt(place.container, place.key, value)
 }
 
-const remove = (document: PatchedDocument, path: string): PatchProblem | undefined => {
-  const place = document.place(path)
-  if (place === undefined) {
-    return `remove operation does not apply: doc is missing path: ${JSON.stringify(path)}: missing value`
-  }
-  const problem = removeAt(place.container, place.key)
-  return problem === undefined ? undefined : `error in remove for path: '${path}': ${problem}`
-}
-
-const replace = (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
-  if (path === "") {
-    // Of anything but an object or a list the server says nothing and does nothing.
-    if (typeof value === "object" && value !== null) document.root = value
+const steps = {
+  add,
+  remove: (document: PatchedDocument, path: string): PatchProblem | undefined => {
+    const place = document.place(path)
+    return place === undefined ? missing : removeAt(place.container, place.key)
+  },
+  replace: (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
+    if (path === "") {
+      // Of anything but an object or a list the server says nothing and does nothing.
+      if (typeof value === "object" && value !== null) document.root = value
+      return undefined
+    }
+    const place = document.place(path)
+    if (place === undefined || "problem" in valueAt(place.container, place.key)) return missing
+    setAt(place.container, place.key, value)
     return undefined
-  }
-  const place = document.place(path)
-  if (place === undefined) return `replace operation does not apply: doc is missing path: ${path}: missing value`
-  if ("problem" in valueAt(place.container, place.key)) {
-    return `replace operation does not apply: doc is missing key: ${path}: missing value`
-  }
-  setAt(place.container, place.key, value)
-  return undefined
+  },
+  test: (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
+    const found = path === "" ? { value: document.root } : document.value(path)
+    if ("problem" in found) return found.problem
+    return isEqualJson(found.value ?? null, value) ? undefined : "the value is another one"
+  },
 }
 
-const move = (document: PatchedDocument, { from, path }: JsonPatchOperation): PatchProblem | undefined => {
-  if (from === undefined) return undecoded("move", "from")
-  const source = document.place(from)
-  if (source === undefined) return `move operation does not apply: doc is missing from path: ${from}: missing value`
-  const found = valueAt(source.container, source.key)
-  const problem = "problem" in found ? found.problem : removeAt(source.container, source.key)
-  if (problem !== undefined) return `error in move for path: '${source.key}': ${problem}`
-  if (path === undefined) return undecoded("move", "path")
-  const place = document.place(path)
-  if (place === undefined)
-    return `move operation does not apply: doc is missing destination path: ${path}: missing value`
-  const refused = addAt(place.container, place.key, "value" in found ? (found.value ?? null) : null)
-  return refused === undefined ? undefined : `error in move for path: '${path}': ${refused}`
+const transfer = (
+  document: PatchedDocument,
+  op: "move" | "copy",
+  from: string,
+  path: string | undefined,
+): PatchProblem | undefined => {
+  const found = document.value(from)
+  const problem = "problem" in found ? found.problem : op === "move" ? steps.remove(document, from) : undefined
+  if (problem !== undefined) return `${op} from ${from}: ${problem}`
+  if (path === undefined) return `${op} without path`
+  const value = "value" in found ? (found.value ?? null) : null
+  const refused = op === "move" ? add(document, path, value) : addCopy(document, path, value)
+  return refused === undefined ? undefined : `${op} ${path}: ${refused}`
 }
 
-const test = (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
-  const failed = `testing value ${path} failed: test failed`
-  if (path === "") return isEqualJson(document.root, value) ? undefined : failed
-  const place = document.place(path)
-  if (place === undefined) return `test operation does not apply: is missing path: ${path}: missing value`
-  const found = valueAt(place.container, place.key)
-  if ("problem" in found) return `error in test for path: '${path}': ${found.problem}`
-  return isEqualJson(found.value ?? null, value) ? undefined : failed
-}
-
-const copy = (document: PatchedDocument, { from, path }: JsonPatchOperation): PatchProblem | undefined => {
-  if (from === undefined) return undecoded("copy", "from")
-  const source = document.place(from)
-  if (source === undefined) return `copy operation does not apply: doc is missing from path: ${from}: missing value`
-  const found = valueAt(source.container, source.key)
-  if ("problem" in found) return `error in copy for from: '${from}': ${found.problem}`
-  if (path === undefined) return "copy operation failed to decode path: missing value"
-  const place = document.place(path)
-  if (place === undefined)
-    return `copy operation does not apply: doc is missing destination path: ${path}: missing value`
-  const text = JSON.stringify(found.value ?? null)
+const addCopy = (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
+  const text = JSON.stringify(value)
   document.copiedBytes += Buffer.byteLength(text)
-  if (document.copiedBytes > MAX_COPIED_BYTES) {
-    return `Unable to complete the copy, the accumulated size increase of copy is ${document.copiedBytes}, exceeding the limit ${MAX_COPIED_BYTES}`
-  }
-  const problem = addAt(place.container, place.key, JSON.parse(text) as JsonValue)
-  return problem === undefined ? undefined : `error while adding value during copy: ${problem}`
+  if (document.copiedBytes > MAX_COPIED_BYTES) return `all copies together exceed ${MAX_COPIED_BYTES} bytes`
+  return add(document, path, JSON.parse(text) as JsonValue)
 }
+
+type Found = { readonly value: JsonValue | undefined } | { readonly problem: PatchProblem }
 
 /** An absent member of an object is no problem, an index outside a list is. */
-const valueAt = (
-  container: Container,
-  key: string,
-): { readonly value: JsonValue | undefined } | { readonly problem: string } => {
+const valueAt = (container: Container, key: string): Found => {
   if (!Array.isArray(container)) return { value: memberOf(container, key) }
   const index = indexOf(key, container.length)
-  return typeof index === "string" ? { problem: index } : { value: container[index] }
+  return index === undefined ? { problem: noIndex(key) } : { value: container[index] }
 }
+
+const noIndex = (key: string): PatchProblem => `the list has no item ${JSON.stringify(key)}`
 
 const setAt = (container: Container, key: string, value: JsonValue): void => {
   if (!Array.isArray(container)) setMember(container, key, value)
   else {
     const index = indexOf(key, container.length)
-    if (typeof index === "number") container[index] = value
+    if (index !== undefined) container[index] = value
   }
 }
 
@@ -203,32 +174,29 @@ const addAt = (container: Container, key: string, value: JsonValue): PatchProble
     return undefined
   }
   const index = indexOf(key, container.length + 1)
-  if (typeof index === "string") {
-    return INTEGER.test(key) ? index : `value was not a proper array index: '${key}': ${index}`
-  }
+  if (index === undefined) return noIndex(key)
   container.splice(index, 0, value)
   return undefined
 }
 
 const removeAt = (container: Container, key: string): PatchProblem | undefined => {
   if (!Array.isArray(container)) {
-    if (!Object.hasOwn(container, key)) return `Unable to remove nonexistent key: ${key}: missing value`
+    if (!Object.hasOwn(container, key)) return missing
     delete container[key]
     return undefined
   }
   const index = indexOf(key, container.length)
-  if (typeof index === "string") return index
+  if (index === undefined) return noIndex(key)
   container.splice(index, 1)
   return undefined
 }
 
 const INTEGER = /^[+-]?\d+$/
 
-/** A problem instead of an index that is none or outside; negative ones count from the end. */
-const indexOf = (key: string, length: number): number | PatchProblem => {
-  if (!INTEGER.test(key)) return `strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`
-  const index = Number(key)
-  if (index >= length || index < -length) return `Unable to access invalid index: ${index}: invalid index referenced`
+/** `undefined` for what is no index or lies outside; negative ones count from the end. */
+const indexOf = (key: string, length: number): number | undefined => {
+  const index = INTEGER.test(key) ? Number(key) : length
+  if (index >= length || index < -length) return undefined
   return index < 0 ? index + length : index
 }
 

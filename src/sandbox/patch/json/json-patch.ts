@@ -11,9 +11,8 @@
  */
 
 import { InapplicablePatchError, MalformedPatchError, PatchTooLargeError } from "../patch-failure.ts"
-import { goTypeName } from "./go-text.ts"
 import { applyOperation, type JsonPatchOperation, PatchedDocument, type PatchProblem } from "./json-patch-document.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "./json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "./json-value.ts"
 
 /** The server's limit. */
 export const MAX_JSON_PATCH_OPERATIONS = 10_000
@@ -40,10 +39,10 @@ export const applyJsonPatch = (document: JsonValue, operations: unknown): JsonVa
 
 const decodeOperations = (operations: JsonValue): ReadonlyArray<JsonPatchOperation> => {
   if (operations === null) return []
-  if (!isJsonArray(operations)) throw wrongType(operations, "value of type []handlers.jsonPatchOp")
+  if (!isJsonArray(operations)) throw wrongType("the patch", "a list", operations)
   return operations.map((operation) => {
     if (operation === null) return {}
-    if (!isJsonObject(operation)) throw wrongType(operation, "value of type handlers.jsonPatchOp")
+    if (!isJsonObject(operation)) throw wrongType("an operation", "an object", operation)
     const text = (field: "op" | "path" | "from"): string | undefined => textField(operation, field)
     return { op: text("op"), path: text("path"), from: text("from"), value: memberOf(operation, "value") }
   })
@@ -52,18 +51,9 @@ const decodeOperations = (operations: JsonValue): ReadonlyArray<JsonPatchOperati
 const textField = (operation: JsonObject, field: string): string | undefined => {
   const value = memberOf(operation, field) ?? null
   if (value === null) return undefined
-  if (typeof value !== "string") throw wrongType(value, `struct field jsonPatchOp.${field} of type string`)
+  if (typeof value !== "string") throw wrongType(field, "a string", value)
   return value
 }
 
-const wrongType = (value: JsonValue, target: string): MalformedPatchError =>
-  new MalformedPatchError({
-    problem: `error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go ${target}`,
-  })
-
-/** What Go's decoder calls a value. */
-export const jsonTypeName = (value: JsonValue): string => {
-  if (Array.isArray(value)) return "array"
-  if (isJsonObject(value)) return "object"
-  return typeof value === "number" ? "number" : goTypeName(value)
-}
+const wrongType = (what: string, expected: string, value: JsonValue): MalformedPatchError =>
+  new MalformedPatchError({ problem: `${what} must be ${expected}, not ${jsonTypeOf(value)}` })

@@ -20,6 +20,11 @@ export const isJsonArray = (value: JsonValue | undefined): value is ReadonlyArra
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+export const jsonTypeOf = (value: JsonValue): "array" | "null" | "boolean" | "number" | "string" | "object" => {
+  if (value === null) return "null"
+  return Array.isArray(value) ? "array" : (typeof value as "boolean" | "number" | "string" | "object")
+}
+
 /** The object's own member; never an inherited one. */
 export const memberOf = (object: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined

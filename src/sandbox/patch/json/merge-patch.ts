@@ -5,12 +5,12 @@
 
 import { MalformedPatchError } from "../patch-failure.ts"
 import { withoutNullMembers } from "../strategic/strategic-directives.ts"
-import { jsonTypeName } from "./json-patch.ts"
 import {
   isJsonObject,
   type JsonObject,
   type JsonObjectDraft,
   type JsonValue,
+  jsonTypeOf,
   memberOf,
   setMember,
 } from "./json-value.ts"
@@ -21,16 +21,14 @@ import {
  * @throws MalformedPatchError for a patch that is no object
  */
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
-  if (patch === null) throw new MalformedPatchError({ problem: "Invalid JSON Patch" })
-  if (!isJsonObject(patch)) throw notAnObject("error decoding patch: ", patch)
+  if (patch === null) throw notAnObject(patch)
+  if (!isJsonObject(patch)) throw notAnObject(patch)
   return isJsonObject(document) ? mergeObjects(document, patch) : withoutNullMembers(patch)
 }
 
 /** The refusal of a patch that should be an object. */
-export const notAnObject = (prefix: string, patch: JsonValue): MalformedPatchError =>
-  new MalformedPatchError({
-    problem: `${prefix}json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`,
-  })
+export const notAnObject = (patch: JsonValue): MalformedPatchError =>
+  new MalformedPatchError({ problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
 
 const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
   let merged: JsonObjectDraft | undefined

@@ -7,7 +7,7 @@
  * always there, and lists that are always there are required.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import {
   isEmptyObject,
   isJsonObject,

@@ -3,7 +3,7 @@
  * that both share by identity cost nothing.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import {
   isEqualJson,
   isJsonArray,

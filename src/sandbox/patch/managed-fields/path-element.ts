@@ -3,7 +3,6 @@
  * keyed list, `v:"text"` an item of a set, `i:3` an index. The text is canonical, so equal elements are equal strings.
  */
 
-import { goNumber, goQuoted } from "../json/go-text.ts"
 import { isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
 
 type ParsedElement =
@@ -74,8 +73,8 @@ export const elementText = (element: string): string => {
   if (element.startsWith("f:")) return `.${element.slice(2)}`
   if (element.startsWith("i:")) return `[${element.slice(2)}]`
   const content = parse(element)
-  if (content.type === "value") return `[=${valueText(content.value)}]`
-  return `[${content.fields.map(([name, value]) => `${name}=${valueText(value)}`).join(",")}]`
+  if (content.type === "value") return `[=${JSON.stringify(content.value)}]`
+  return `[${content.fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",")}]`
 }
 
 /** By UTF-8 bytes, which is by code point: UTF-16 order differs where surrogates meet U+E000 and above. */
@@ -138,18 +137,6 @@ const typeRank = (value: JsonValue): number => {
   if (typeof value === "boolean") return 2
   if (Array.isArray(value)) return 3
   return value === null ? 5 : 4
-}
-
-const valueText = (value: JsonValue): string => {
-  if (value === null) return "null"
-  if (typeof value === "string") return goQuoted(value)
-  if (typeof value === "number") return goNumber(value)
-  if (typeof value === "boolean") return String(value)
-  if (Array.isArray(value)) return `[${value.map(valueText).join(",")}]`
-  const object = value as JsonObject
-  return Object.keys(object)
-    .map((key) => `${key}=${valueText(object[key] ?? null)}`)
-    .join("")
 }
 
 const NEEDS_ESCAPE = /[<>&\u2028\u2029\b\f]|\\[bf]/

@@ -14,7 +14,7 @@
  * the stored object and 15 µs when they are copies; its creation 40 µs.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonObject, type JsonObject, memberOf } from "../json/json-value.ts"
 import { zeroValueBeside } from "../json/zero-value.ts"
 import { type FieldChanges, fieldChanges } from "./field-changes.ts"

@@ -1,7 +1,7 @@
 /** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
 import { keyElement, valueElement } from "./path-element.ts"
 
 /** Of values that no schema describes: objects are owned member by member, lists as a whole. */
@@ -59,7 +59,7 @@ const keysOf = (type: KubernetesType): ReadonlyArray<string> => {
   return keys
 }
 
-/** The path element of a set's or keyed list's item; `undefined` where {@link itemProblem} has something to say. */
+/** The path element of a set's or keyed list's item; `undefined` for one that such a list cannot hold. */
 export const itemElement = (type: KubernetesType, item: JsonValue): string | undefined => {
   if (type.listType === "set") {
     return item === null || typeof item === "object" ? undefined : valueElement(item)
@@ -71,19 +71,6 @@ export const itemElement = (type: KubernetesType, item: JsonValue): string | und
     if (value !== undefined) fields.push([key, value])
   }
   return fields.length === 0 ? undefined : keyElement(fields)
-}
-
-/** Why an item has no path element, in the server's words. */
-export const itemProblem = (type: KubernetesType, item: JsonValue): string => {
-  if (type.listType === "set") {
-    if (isJsonObject(item)) return "associative list without keys has an element that's a map type"
-    if (isJsonArray(item)) return "not supported: associative list with lists as elements"
-    return "associative list without keys has an element that's an explicit null"
-  }
-  if (item === null) return "associative list with keys may not have a null element"
-  if (!isJsonObject(item)) return "associative list with keys may not have non-map elements"
-  const keys = type.listMapKeys.map((key) => JSON.stringify(key)).join(" ")
-  return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`
 }
 
 export const isEmptyMap = (value: JsonObject | undefined): boolean => {

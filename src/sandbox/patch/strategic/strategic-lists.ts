@@ -1,8 +1,7 @@
 /** Merging and ordering the lists of strategic merge patches. */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { goText, goTypeName } from "../json/go-text.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "../json/json-value.ts"
 import { itemType } from "../managed-fields/type-walk.ts"
 import { InapplicablePatchError, UnclassifiedPatchError } from "../patch-failure.ts"
 import { PATCH, SET_ELEMENT_ORDER, withoutDirectives } from "./strategic-directives.ts"
@@ -79,19 +78,22 @@ const placesAfterMerge = (original: List, patch: List, key: string): List => {
 const holdsObjects = (original: List, patch: List): boolean => {
   let name: string | undefined
   for (const item of [...original, ...patch]) {
-    const itemName = goTypeName(item)
+    const itemName = listItemType(item)
     if (name === undefined) {
       name = itemName
       if (isJsonArray(item)) throw new InapplicablePatchError({ problem: "lists of lists are not supported" })
     } else if (name !== itemName) {
-      throw refuse(`list element types are not identical: ${goText([original, patch])}`)
+      throw refuse("the items of a list must be of one type")
     }
   }
-  return name === "map[string]interface {}"
+  return name === "object"
 }
 
+/** The server tells whole numbers from others. */
+const listItemType = (item: JsonValue): string => (Number.isInteger(item) ? "integer" : jsonTypeOf(item))
+
 const noMergeKey = (item: JsonValue, key: string): UnclassifiedPatchError =>
-  refuse(`map: ${goText(item)} does not contain declared merge key: ${key}`)
+  refuse(`an item lacks the merge key ${key}: ${JSON.stringify(item)}`)
 
 /** Items with `$patch`: one deletes its like, `replace` drops the whole original list. */
 const applySpecialItems = (original: List, patch: List, key: string): { original: List; patch: List } => {
@@ -112,7 +114,7 @@ const applySpecialItems = (original: List, patch: List, key: string): { original
     } else if (directive === "merge") {
       throw refuse("merging lists cannot yet be specified in the patch")
     } else {
-      throw refuse(`unknown patch type: ${goText(directive)} in map: ${goText(item)}`)
+      throw refuse(`unknown $patch directive ${JSON.stringify(directive)} in ${JSON.stringify(item)}`)
     }
   }
   return replaces ? { original: plain, patch: [] } : { original: kept, patch: plain }
@@ -158,7 +160,7 @@ const inOrder = (merged: List, order: List, original: List, key: string): List =
 }
 
 const mergeKeyOf = (item: JsonValue, key: string): JsonValue => {
-  if (!isJsonObject(item)) throw refuse(`expected a map[string]interface {}, but received a ${goTypeName(item)}`)
+  if (!isJsonObject(item)) throw refuse(`expected an object, got ${jsonTypeOf(item)}`)
   const value = memberOf(item, key)
   if (value === undefined) throw noMergeKey(item, key)
   return value
@@ -196,8 +198,6 @@ const checkOrder = (patch: List, order: List, key: string): void => {
     if (isSame) place++
   }
   if (place < plain.length) {
-    throw refuse(
-      `The order in patch list:\n${goText(patch)}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${goText(order)}\n`,
-    )
+    throw refuse(`the items are not in the order of ${SET_ELEMENT_ORDER}`)
   }
 }

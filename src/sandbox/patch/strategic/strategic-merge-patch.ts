@@ -8,14 +8,14 @@
  * here.
  */
 
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import { goText } from "../json/go-text.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import {
   isJsonArray,
   isJsonObject,
   type JsonObject,
   type JsonObjectDraft,
   type JsonValue,
+  jsonTypeOf,
   memberOf,
   setMember,
 } from "../json/json-value.ts"
@@ -41,7 +41,7 @@ import { fieldForPatch, strategyOf } from "./strategic-schema.ts"
  */
 export const applyStrategicMergePatch = (document: JsonValue, patch: JsonValue, type: KubernetesType): JsonValue => {
   if (patch === null) return document
-  if (!isJsonObject(patch)) throw notAnObject("", patch)
+  if (!isJsonObject(patch)) throw notAnObject(patch)
   return mergeObjects(isJsonObject(document) ? document : {}, patch, type)
 }
 
@@ -68,7 +68,9 @@ const replacedObject = (directive: JsonValue, patch: JsonObject): JsonObject => 
 }
 
 const unknownDirective = (directive: JsonValue, patch: JsonObject): UnclassifiedPatchError =>
-  new UnclassifiedPatchError({ problem: `unknown patch type: ${goText(directive)} in map: ${goText(patch)}` })
+  new UnclassifiedPatchError({
+    problem: `unknown $patch directive ${JSON.stringify(directive)} in ${JSON.stringify(patch)}`,
+  })
 
 /** Drops what `$retainKeys` does not list; whatever the patch sets must be listed. */
 const retainKeys = (draft: JsonObjectDraft, patch: JsonObjectDraft): void => {
@@ -110,15 +112,7 @@ const orderList = (draft: JsonObjectDraft, patch: JsonObjectDraft, key: string, 
 
 const listOrRefuse = (value: JsonValue): ReadonlyArray<JsonValue> => {
   if (isJsonArray(value)) return value
-  const received = goKindName(value)
-  throw new UnclassifiedPatchError({ problem: `expected a []interface {}, but received a ${received}` })
-}
-
-const goKindName = (value: JsonValue): string => {
-  if (value === null) return "%!s(<nil>)"
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64"
-  if (typeof value === "boolean") return "bool"
-  return typeof value === "string" ? "string" : "map[string]interface {}"
+  throw new UnclassifiedPatchError({ problem: `expected a list, got ${jsonTypeOf(value)}` })
 }
 
 const listName = (key: string, prefix: typeof SET_ELEMENT_ORDER | typeof DELETE_FROM_PRIMITIVE_LIST): string => {

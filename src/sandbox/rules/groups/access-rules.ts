@@ -1,11 +1,10 @@
 /** RBAC: roles and their bindings. */
 
+import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import { pathSegmentComplaints, subdomainComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { type Errors, invalid, invalidEach, notSupported, required } from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { pathSegmentComplaints, subdomainComplaints } from "../values/names.ts"
 
 const group = "rbac.authorization.k8s.io"
 
@@ -101,13 +100,7 @@ const binding = (namespaced: boolean): Kind => ({
   },
   checkChange: (object, old, errors) => {
     if (isSame(object.roleRef, old.roleRef)) return
-    const reference = child(object, "roleRef")
-    const printed = new GoStruct([
-      ["APIGroup", text(reference, "apiGroup")],
-      ["Kind", text(reference, "kind")],
-      ["Name", text(reference, "name")],
-    ])
-    errors.push(invalid("roleRef", printed, "cannot change roleRef"))
+    errors.push(invalid("roleRef", object.roleRef, "cannot change roleRef"))
   },
 })
 

@@ -1,8 +1,5 @@
 /** The small kinds of the core group: ConfigMap, Secret, ServiceAccount, Namespace, Node. */
 
-import { child, ensured, isAbsent, isFields, isSame, items, list, own, text, texts } from "../fields.ts"
-import type { Kind } from "../kind.ts"
-import type { Fields, MutableObject } from "../kind-rules.ts"
 import {
   duplicate,
   type Errors,
@@ -12,21 +9,18 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../values/names.ts"
-import { spellAmounts } from "../values/quantity.ts"
+  tooLong,
+} from "../../../apiserver/answers/field-error.ts"
+import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../../../kube/names.ts"
+import { child, ensured, isAbsent, isFields, isSame, items, list, own, spellAmounts, text, texts } from "../fields.ts"
+import type { Kind } from "../kind.ts"
+import type { Fields, MutableObject } from "../kind-rules.ts"
 
 /** bytes: what etcd takes, less some room for the rest of the object. */
 const dataBytes = 1024 * 1024
 
 const sortedKeys = (map: Fields | undefined): ReadonlyArray<string> => Object.keys(map ?? {}).sort()
 const bytesOf = (base64: unknown): number => (typeof base64 === "string" ? Buffer.byteLength(base64, "base64") : 0)
-const tooMuch = (field: string): { type: "TooLong"; field: string; detail: string } => ({
-  type: "TooLong",
-  field,
-  detail: `may not be more than ${dataBytes} bytes`,
-})
 
 const dropEmpty = (object: Fields, keys: ReadonlyArray<string>): void => {
   for (const key of keys) {
@@ -60,7 +54,7 @@ export const configMapKind: Kind = {
       errors.push(...invalidEach(`binaryData[${key}]`, key, configKeyComplaints(key)))
       bytes += bytesOf(own(binary, key))
     }
-    if (bytes > dataBytes) errors.push(tooMuch("[]"))
+    if (bytes > dataBytes) errors.push(tooLong("[]", dataBytes))
   },
   checkChange: checkImmutable(["data", "binaryData"]),
 }
@@ -74,15 +68,12 @@ const secretKeys: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 ])
 const accountAnnotation = "kubernetes.io/service-account.name"
 
-const jsonComplaint = (content: string): string | undefined => {
+const isJson = (content: string): boolean => {
   try {
     JSON.parse(content)
-    return undefined
+    return true
   } catch (_notJson) {
-    const bad = /[^\s{["\-\dtfn]/.exec(content.trimStart().slice(0, 1))?.[0]
-    return bad === undefined
-      ? "unexpected end of JSON input"
-      : `invalid character '${bad}' looking for beginning of value`
+    return false
   }
 }
 
@@ -92,10 +83,8 @@ const checkSecretType = (object: MutableObject, errors: Errors): void => {
   const lacks = (key: string): boolean => own(data, key) === undefined
   for (const key of secretKeys.get(type) ?? []) {
     if (lacks(key)) errors.push(required(`data[${key}]`))
-    else if (key.startsWith(".docker")) {
-      const complaint = jsonComplaint(Buffer.from(text(data, key), "base64").toString("utf8"))
-      if (complaint !== undefined) errors.push(invalid(`data[${key}]`, "<secret contents redacted>", complaint))
-    }
+    else if (key.startsWith(".docker") && !isJson(Buffer.from(text(data, key), "base64").toString("utf8")))
+      errors.push(invalid(`data[${key}]`, "<secret contents redacted>", "must be JSON"))
   }
   if (type === "kubernetes.io/basic-auth" && lacks("username") && lacks("password"))
     errors.push(required("data[username]"), required("data[password]"))
@@ -127,7 +116,7 @@ export const secretKind: Kind = {
       errors.push(...invalidEach(`data[${key}]`, key, configKeyComplaints(key)))
       bytes += bytesOf(own(data, key))
     }
-    if (bytes > dataBytes) errors.push(tooMuch("data"))
+    if (bytes > dataBytes) errors.push(tooLong("data", dataBytes))
     checkSecretType(object, errors)
   },
   checkChange: (object, old, errors) => {
@@ -194,19 +183,12 @@ const checkTaints = (object: MutableObject, errors: Errors): void => {
   const seen = new Set<string>()
   for (const [index, taint] of items(child(object, "spec"), "taints").entries()) {
     const place = `metadata.taints[${index}]`
-    const [key, value, effect] = [text(taint, "key"), text(taint, "value"), text(taint, "effect")]
+    const [key, effect] = [text(taint, "key"), text(taint, "effect")]
     errors.push(...invalidEach(`${place}.key`, key, qualifiedNameComplaints(key)))
     if (effect === "") errors.push(required(`${place}.effect`))
     else if (!taintEffects.includes(effect)) errors.push(notSupported(`${place}.effect`, effect, taintEffects))
-    if (seen.has(`${key}:${effect}`)) {
-      const printed = new GoStruct([
-        ["Key", key],
-        ["Value", value],
-        ["Effect", effect],
-        ["TimeAdded", taint.timeAdded ?? null],
-      ])
-      errors.push({ ...duplicate(place, printed), detail: "taints must be unique by key and effect pair" })
-    }
+    if (seen.has(`${key}:${effect}`))
+      errors.push({ ...duplicate(place, taint), detail: "taints must be unique by key and effect pair" })
     seen.add(`${key}:${effect}`)
   }
 }

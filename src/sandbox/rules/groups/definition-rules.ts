@@ -1,13 +1,12 @@
 /** CustomResourceDefinitions: the envelope, and whether the schemas in it are structural. */
 
-import { structuralProblems } from "../../../apiserver/schema/custom/structural-problems.ts"
-import type { StructuralSchema } from "../../../apiserver/schema/custom/structural-schema.ts"
+import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { hostLabelComplaints, subdomainComplaints } from "../../../kube/names.ts"
+import { structuralProblems } from "../../schema/custom/structural-problems.ts"
 import { child, ensured, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { type Errors, invalid, invalidEach, notSupported, required } from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { hostLabelComplaints, subdomainComplaints } from "../values/names.ts"
 
 const emptyStatus = (): Fields => ({ conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null })
 
@@ -22,26 +21,6 @@ const fillNames = (spec: Fields): void => {
   if (kind === "") return
   if (text(names, "singular") === "") names.singular = kind.toLowerCase()
   if (text(names, "listKind") === "") names.listKind = `${kind}List`
-}
-
-/** How the server prints its internal list of versions. */
-const printedVersions = (spec: Fields): ReadonlyArray<GoStruct> | null => {
-  const versions = items(spec, "versions")
-  if (versions.length === 0) return Array.isArray(spec?.versions) ? [] : null
-  return versions.map(
-    (version) =>
-      new GoStruct([
-        ["Name", text(version, "name")],
-        ["Served", version.served === true],
-        ["Storage", version.storage === true],
-        ["Deprecated", version.deprecated === true],
-        ["DeprecationWarning", version.deprecationWarning ?? null],
-        ["Schema", null],
-        ["Subresources", null],
-        ["AdditionalPrinterColumns", null],
-        ["SelectableFields", null],
-      ]),
-  )
 }
 
 const scopes = ["Cluster", "Namespaced"]
@@ -68,9 +47,7 @@ const check = (object: MutableObject, errors: Errors): void => {
     if (isAbsent(child(version, "schema")?.openAPIV3Schema)) errors.push(required(`${place}.schema.openAPIV3Schema`))
   }
   if (stored.length !== 1)
-    errors.push(
-      invalid("spec.versions", printedVersions(spec), "must have exactly one version marked as storage version"),
-    )
+    errors.push(invalid("spec.versions", stored, "must have exactly one version marked as storage version"))
   checkNames(names, errors)
   const known = list(child(object, "status"), "storedVersions")
   if (known.length === 0) errors.push(invalid("status.storedVersions", null, "must have at least one stored version"))

@@ -1,27 +1,20 @@
 /** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
 
+import type { Errors } from "../../../apiserver/answers/field-error.ts"
+import { subdomainComplaints } from "../../../kube/names.ts"
 import { compiled, type Defaulting } from "../default-table.ts"
 import { child, isAbsent, isSame } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, KindRules, MutableObject } from "../kind-rules.ts"
-import type { Errors } from "../values/field-error.ts"
-import { subdomainComplaints } from "../values/names.ts"
-import {
-  checkCommonUpdate,
-  checkFinalizersKnown,
-  checkMetadata,
-  checkMetadataUpdate,
-} from "../values/object-metadata.ts"
+import { checkCommonUpdate, checkFinalizersKnown, checkMetadata } from "../values/object-metadata.ts"
 
 export interface GenericOptions {
   readonly namespaced: boolean
   /** Objects of a CustomResourceDefinition: looser with finalizers, stricter with status writes. */
   readonly custom: boolean
-  /** See metadata-looks.ts. */
-  readonly metadataLooks: number
 }
 
-export const rulesFrom = (kind: Kind, { namespaced, custom, metadataLooks }: GenericOptions): KindRules => {
+export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): KindRules => {
   const fill = compiled(kind.defaults ?? {})
   const format = kind.name ?? subdomainComplaints
 
@@ -73,23 +66,13 @@ export const rulesFrom = (kind: Kind, { namespaced, custom, metadataLooks }: Gen
     validateUpdate(object, old, subresource) {
       const errors: Errors = []
       checkCommonUpdate(object.metadata, old.metadata, namespaced, errors)
-      if (kind.checkUpdate !== undefined && subresource !== "status") {
-        kind.checkUpdate(object, old, errors)
-        return errors
-      }
-      if (metadataLooks > 0 || subresource === "status") checkMetadataUpdate(object.metadata, old.metadata, errors)
       if (!custom) checkFinalizersKnown(object.metadata, errors)
       if (subresource === "status") {
         kind.checkStatus?.(object, old, errors)
         return errors
       }
-      for (let look = 1; look < metadataLooks; look++) {
-        checkMetadata(object.metadata, namespaced, format, errors)
-        checkFinalizersKnown(object.metadata, errors)
-      }
-      if (kind.changeFirst === true) kind.checkChange?.(object, old, errors)
       kind.check?.(object, errors)
-      if (kind.changeFirst !== true) kind.checkChange?.(object, old, errors)
+      kind.checkChange?.(object, old, errors)
       return errors
     },
   }

@@ -1,7 +1,3 @@
-/** Containers: ports, environment, probes, resources. In the order in which the server checks them. */
-
-import { child, isAbsent, items, number, text } from "../fields.ts"
-import type { Fields } from "../kind-rules.ts"
 import {
   duplicate,
   type Errors,
@@ -10,9 +6,11 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../values/field-error.ts"
-import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../values/names.ts"
-import { canonicalQuantity, quantityOf } from "../values/quantity.ts"
+} from "../../../apiserver/answers/field-error.ts"
+import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../../../kube/names.ts"
+import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
+import { child, isAbsent, items, number, text } from "../fields.ts"
+import type { Fields } from "../kind-rules.ts"
 import { checkProbes, probes } from "./probe-validation.ts"
 import { checkMounts } from "./volume-validation.ts"
 

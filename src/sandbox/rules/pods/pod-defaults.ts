@@ -1,9 +1,8 @@
 /** Defaults of a PodSpec: those that a template gets as well, and those that only a Pod gets. */
 
 import type { DefaultTable } from "../default-table.ts"
-import { child, ensured, isAbsent, isFields, isZero, items, number, text } from "../fields.ts"
+import { child, ensured, isAbsent, isFields, isZero, items, number, spellAmounts, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { spellAmounts } from "../values/quantity.ts"
 
 /** Octal 0644: rw-r--r--. */
 const readableByAll = 0o644

@@ -1,10 +1,10 @@
 /** Pods. */
 
+import { immutable } from "../../../apiserver/answers/field-error.ts"
+import { quantityOf } from "../../../kube/quantity.ts"
 import { child, ensured, isAbsent, isFields, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { immutable } from "../values/field-error.ts"
-import { quantityOf } from "../values/quantity.ts"
 import { containerStates } from "./container-states.ts"
 import { podOnly, podSpec } from "./pod-defaults.ts"
 import { checkNewPod, checkPod, checkPodChange } from "./pod-validation.ts"

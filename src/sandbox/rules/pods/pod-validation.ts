@@ -1,13 +1,23 @@
 /** PodSpecs, Pods and pod templates. */
 
-import { at, child, isAbsent, isSame, items, list, number, text } from "../fields.ts"
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
+import {
+  labelComplaints,
+  labelValueComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../kube/names.ts"
+import { at, changedKeys, child, isAbsent, isSame, items, list, number, text } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../values/field-error.ts"
-import { labelComplaints, labelValueComplaints, qualifiedNameComplaints, subdomainComplaints } from "../values/names.ts"
 import { checkAnnotations, checkLabels } from "../values/object-metadata.ts"
-import { structDiff } from "../values/struct-diff.ts"
 import { checkContainers } from "./container-validation.ts"
-import { internalPodSpec } from "./internal-pod.ts"
 import { checkVolumes } from "./volume-validation.ts"
 
 const restartPolicies = ["Always", "OnFailure", "Never"]
@@ -143,18 +153,6 @@ const unchangeable = (spec: Fields): Fields => ({
   schedulingGates: undefined,
 })
 
-/** The new spec but for what may change, for the difference that the server prints. */
-const withChangeable = (spec: Fields, before: Fields): Fields => {
-  const images = (key: string): ReadonlyArray<Fields> => {
-    const old = items(before, key)
-    return items(spec, key).map((container, index) => ({ ...container, image: old[index]?.image }))
-  }
-  const kept = { ...spec }
-  for (const key of ["activeDeadlineSeconds", "tolerations", "schedulingGates"]) kept[key] = before[key]
-  for (const key of ["containers", "initContainers"]) if (Array.isArray(spec[key])) kept[key] = images(key)
-  return kept
-}
-
 /** What a Pod's update may change. */
 export const checkPodChange = (pod: MutableObject, old: MutableObject, errors: Errors): void => {
   const [spec, before] = [child(pod, "spec") ?? {}, child(old, "spec") ?? {}]
@@ -186,8 +184,9 @@ export const checkPodChange = (pod: MutableObject, old: MutableObject, errors: E
       present[key] = undefined
     }
   if (!isSame(wanted, present)) {
-    const difference = structDiff(internalPodSpec(before), internalPodSpec(withChangeable(spec, before)))
-    errors.push(forbidden("spec", `pod updates may not change fields other than ${changeable}\n${difference}`))
+    const changed = changedKeys(wanted, present).map((key) => `spec.${key}`)
+    const found = `; changed: ${changed.join(", ")}`
+    errors.push(forbidden("spec", `pod updates may not change fields other than ${changeable}${found}`))
   }
 }
 

@@ -1,8 +1,8 @@
 /** Addresses and node ports of Services: taken from injected pools after the object has been found valid. */
 
+import { type Errors, type FieldError, invalid } from "../../../apiserver/answers/field-error.ts"
 import { child, isZero, items, number, text, texts } from "../fields.ts"
-import type { FieldError, MutableObject } from "../kind-rules.ts"
-import { type Errors, invalid } from "../values/field-error.ts"
+import type { MutableObject } from "../kind-rules.ts"
 import { isHeadless, needsClusterIp, needsNodePort } from "./service-validation.ts"
 
 /** A pool of addresses or ports. */

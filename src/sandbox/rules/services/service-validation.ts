@@ -1,9 +1,6 @@
 /** What a Service may say. */
 
 import { isIP } from "node:net"
-import { child, isAbsent, isZero, items, list, number, text, texts } from "../fields.ts"
-import type { Fields, MutableObject } from "../kind-rules.ts"
-import { portProtocols } from "../pods/container-validation.ts"
 import {
   duplicate,
   type Errors,
@@ -12,9 +9,11 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { labelComplaints, portComplaints, portNameComplaints, subdomainComplaints } from "../values/names.ts"
+} from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints, portComplaints, portNameComplaints, subdomainComplaints } from "../../../kube/names.ts"
+import { child, isAbsent, isZero, items, list, number, text, texts } from "../fields.ts"
+import type { Fields, MutableObject } from "../kind-rules.ts"
+import { portProtocols } from "../pods/container-validation.ts"
 import { checkLabels } from "../values/object-metadata.ts"
 
 export const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
@@ -61,24 +60,13 @@ const checkPorts = (spec: Fields, errors: Errors): void => {
   }
 }
 
-/** How the server prints the pair that makes a port unique. */
-const printedPort = (entry: Fields): GoStruct =>
-  new GoStruct([
-    ["Name", ""],
-    ["Protocol", text(entry, "protocol")],
-    ["AppProtocol", null],
-    ["Port", number(entry, "port") ?? 0],
-    ["TargetPort", 0],
-    ["NodePort", 0],
-  ])
-
-const checkUnique = (spec: Fields, key: string, print: (entry: Fields, place: string) => void): void => {
+const checkUnique = (spec: Fields, key: string, report: (entry: Fields, place: string) => void): void => {
   const seen = new Set<string>()
   for (const [index, entry] of items(spec, "ports").entries()) {
     const value = number(entry, key) ?? 0
     if (value === 0 && key === "nodePort") continue
     const pair = `${text(entry, "protocol")}/${value}`
-    if (seen.has(pair)) print(entry, `spec.ports[${index}]`)
+    if (seen.has(pair)) report(entry, `spec.ports[${index}]`)
     seen.add(pair)
   }
 }
@@ -129,7 +117,7 @@ export const checkService = (object: MutableObject, errors: Errors): void => {
       if (!isZero(entry.nodePort))
         errors.push(forbidden(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'"))
   checkUnique(spec, "nodePort", (entry, place) => errors.push(duplicate(`${place}.nodePort`, entry.nodePort)))
-  checkUnique(spec, "port", (entry, place) => errors.push(duplicate(place, printedPort(entry))))
+  checkUnique(spec, "port", (entry, place) => errors.push(duplicate(place, entry)))
   if (!isAbsent(spec.allocateLoadBalancerNodePorts) && type !== "LoadBalancer")
     errors.push(forbidden("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'"))
   const external = text(spec, "externalTrafficPolicy")

@@ -1,16 +1,23 @@
 /** What every kind's `metadata` must be, at creation and at an update; after apimachinery's objectmeta.go. */
 
-import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
-import type { Fields } from "../kind-rules.ts"
-import { type Errors, forbidden, immutable, invalid, invalidEach, required, tooLong } from "./field-error.ts"
-import { goQuote } from "./go-value.ts"
+import {
+  type Errors,
+  forbidden,
+  immutable,
+  invalid,
+  invalidEach,
+  required,
+  tooLong,
+} from "../../../apiserver/answers/field-error.ts"
 import {
   type Complaints,
   labelComplaints,
   labelValueComplaints,
   pathSegmentComplaints,
   qualifiedNameComplaints,
-} from "./names.ts"
+} from "../../../kube/names.ts"
+import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
+import type { Fields } from "../kind-rules.ts"
 
 /** What is wrong with a name of some kind. */
 export type NameFormat = (name: string) => Complaints
@@ -148,7 +155,7 @@ const checkNoNewFinalizers = (metadata: Fields, old: Fields, errors: Errors): vo
   const known = new Set(texts(old, "finalizers"))
   const added = texts(metadata, "finalizers").filter((name) => !known.has(name))
   if (added.length === 0) return
-  const names = `[]string{${[...new Set(added)].sort().map(goQuote).join(", ")}}`
+  const names = [...new Set(added)].sort().join(", ")
   errors.push(
     forbidden(
       "metadata.finalizers",

@@ -1,9 +1,9 @@
 /** LabelSelectors: what they may say, and whether they match. */
 
+import { type Errors, forbidden, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
+import { labelValueComplaints, qualifiedNameComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, isEmptyMap, items, list, own, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { type Errors, forbidden, invalid, invalidEach, required } from "./field-error.ts"
-import { labelValueComplaints, qualifiedNameComplaints } from "./names.ts"
 import { checkLabels } from "./object-metadata.ts"
 
 export const checkSelector = (selector: Fields | undefined, field: string, errors: Errors): void => {

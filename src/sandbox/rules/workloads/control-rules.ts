@@ -1,12 +1,18 @@
 /** Budgets, leases, priorities and autoscalers. */
 
+import {
+  type Errors,
+  forbidden,
+  invalid,
+  invalidEach,
+  notSupported,
+  required,
+} from "../../../apiserver/answers/field-error.ts"
+import { pathSegmentComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields } from "../kind-rules.ts"
-import { type Errors, forbidden, invalid, invalidEach, notSupported, required } from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { pathSegmentComplaints } from "../values/names.ts"
 import { checkAmount, checkAtMostAll, checkNotNegative } from "../values/number-validation.ts"
 import { checkSelector } from "../values/selector-validation.ts"
 
@@ -21,15 +27,10 @@ export const podDisruptionBudgetKind: Kind = {
   check: (object, errors) => {
     const spec = child(object, "spec") ?? {}
     const { minAvailable, maxUnavailable } = spec
-    if (!isAbsent(minAvailable) && !isAbsent(maxUnavailable)) {
-      const printed = new GoStruct([
-        ["MinAvailable", minAvailable],
-        ["Selector", spec.selector ?? null],
-        ["MaxUnavailable", maxUnavailable],
-        ["UnhealthyPodEvictionPolicy", spec.unhealthyPodEvictionPolicy ?? null],
-      ])
-      errors.push(invalid("spec", printed, "minAvailable and maxUnavailable cannot be both set"))
-    }
+    if (!isAbsent(minAvailable) && !isAbsent(maxUnavailable))
+      errors.push(
+        invalid("spec", { minAvailable, maxUnavailable }, "minAvailable and maxUnavailable cannot be both set"),
+      )
     for (const key of ["minAvailable", "maxUnavailable"]) {
       checkAmount(spec[key], `spec.${key}`, errors)
       checkAtMostAll(spec[key], `spec.${key}`, errors)

@@ -1,16 +1,14 @@
 /** Jobs and CronJobs: the selector that a Job makes for itself, and what their specs may say. */
 
+import { type Errors, immutable, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import { parseSchedule } from "../../../kube/cron-schedule.ts"
+import { type Complaints, subdomainComplaints } from "../../../kube/names.ts"
 import { child, ensured, isAbsent, isEmptyMap, isSame, items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { internalTemplate } from "../pods/internal-pod.ts"
 import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
-import { type Errors, immutable, invalid, notSupported, required } from "../values/field-error.ts"
-import { type Complaints, subdomainComplaints } from "../values/names.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
-import { checkFinalizersKnown, checkMetadata, checkMetadataUpdate } from "../values/object-metadata.ts"
 import { checkSelector, isUsable, matches } from "../values/selector-validation.ts"
-import { scheduleComplaint } from "./cron-schedule.ts"
 import { checkJobStatus } from "./job-status.ts"
 import { cronJob, job } from "./workload-defaults.ts"
 
@@ -134,17 +132,6 @@ const checkJob = (object: MutableObject, errors: Errors): void => {
   checkSelectingSpec(object, errors)
 }
 
-/** The server validates the Job as if it were new, and then once more as a change. */
-const checkJobUpdate = (object: MutableObject, old: MutableObject, errors: Errors): void => {
-  checkMetadata(object.metadata, true, subdomainComplaints, errors)
-  checkFinalizersKnown(object.metadata, errors)
-  checkJob(object, errors)
-  checkMetadataUpdate(object.metadata, old.metadata, errors)
-  checkFinalizersKnown(object.metadata, errors)
-  checkSelectingSpec(object, errors)
-  checkJobChange(object, old, errors)
-}
-
 /** What may be moved about in the template of a Job that has not begun. */
 const placement = ["affinity", "nodeSelector", "tolerations", "schedulingGates"]
 
@@ -163,7 +150,7 @@ const checkJobChange = (object: MutableObject, old: MutableObject, errors: Error
   const waiting = before.suspend === true && isAbsent(child(old, "status")?.startTime)
   const [template, earlier] = [child(spec, "template"), child(before, "template")]
   if (!isSame(stripped(template, waiting), stripped(earlier, waiting)))
-    errors.push(immutable("spec.template", internalTemplate(template)))
+    errors.push(immutable("spec.template", template))
   for (const key of ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"])
     unchanged(key)
 }
@@ -194,7 +181,7 @@ export const jobKind: Kind = {
   prepareCreate: selectOwnPods,
   readBack: fillTemplateLabels,
   check: checkJob,
-  checkUpdate: checkJobUpdate,
+  checkChange: checkJobChange,
   checkStatus: checkJobStatus,
 }
 
@@ -214,8 +201,8 @@ const checkCronJob = (object: MutableObject, errors: Errors): void => {
   const schedule = text(spec, "schedule")
   if (schedule === "") errors.push(required("spec.schedule"))
   else {
-    const complaint = scheduleComplaint(schedule)
-    if (complaint !== undefined) errors.push(invalid("spec.schedule", schedule, complaint))
+    const parsed = parseSchedule(schedule)
+    if ("problem" in parsed) errors.push(invalid("spec.schedule", schedule, parsed.problem))
   }
   const zone = spec.timeZone
   if (typeof zone === "string") {

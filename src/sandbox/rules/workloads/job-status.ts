@@ -1,8 +1,8 @@
 /** What the status of a Job may say, as its controller would write it; after Kubernetes 1.34.4, in its order. */
 
+import { type Errors, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { type Errors, invalid, required } from "../values/field-error.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 
 const counters = ["active", "succeeded", "failed", "ready", "terminating"]

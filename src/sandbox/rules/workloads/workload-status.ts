@@ -1,8 +1,8 @@
 /** Statuses of the apps kinds: counters that fit each other. */
 
+import { invalid } from "../../../apiserver/answers/field-error.ts"
 import { child, number } from "../fields.ts"
 import type { CheckChange } from "../kind.ts"
-import { invalid } from "../values/field-error.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 
 /** Counters of a status: none below zero, and none of `parts` above `replicas`. */

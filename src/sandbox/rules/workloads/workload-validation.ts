@@ -1,9 +1,5 @@
 /** Specs and statuses of the apps kinds and of ReplicationControllers. */
 
-import { at, child, isAbsent, isEmptyMap, isSame, items, number, text } from "../fields.ts"
-import type { Check, CheckChange } from "../kind.ts"
-import type { Fields } from "../kind-rules.ts"
-import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
 import {
   type Errors,
   forbidden,
@@ -12,11 +8,13 @@ import {
   invalidEach,
   notSupported,
   required,
-} from "../values/field-error.ts"
-import { GoStruct } from "../values/go-value.ts"
-import { labelComplaints } from "../values/names.ts"
+} from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints } from "../../../kube/names.ts"
+import { at, child, isAbsent, isEmptyMap, isSame, items, number, text } from "../fields.ts"
+import type { Check, CheckChange } from "../kind.ts"
+import type { Fields } from "../kind-rules.ts"
+import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
 import { amountOf, checkAmount, checkAtMostAll, checkNotNegative, notNegative } from "../values/number-validation.ts"
-import { checkAnnotations, checkLabels } from "../values/object-metadata.ts"
 import { checkSelector, isEmptySelector, isUsable, matches } from "../values/selector-validation.ts"
 
 const unmatched = "`selector` does not match template `labels`"
@@ -62,13 +60,6 @@ const checkSelectedTemplate = (spec: Fields, errors: Errors): void => {
   checkEndless(template, "ReplicaSet", errors)
 }
 
-/** The server prints its internal struct, whose fields have other names and an order of their own. */
-const unknownStrategy = (strategy: Fields): GoStruct =>
-  new GoStruct([
-    ["Type", text(strategy, "type")],
-    ["RollingUpdate", strategy.rollingUpdate ?? null],
-  ])
-
 export const checkDeployment: Check = (object, errors) => {
   const spec = child(object, "spec") ?? {}
   checkNotNegative(spec, ["replicas"], "spec", errors)
@@ -98,7 +89,7 @@ const checkDeploymentStrategy = (strategy: Fields, errors: Errors): void => {
       return
     }
     default:
-      errors.push(notSupported("spec.strategy", unknownStrategy(strategy), ["Recreate", "RollingUpdate"]))
+      errors.push(notSupported("spec.strategy", strategy, ["Recreate", "RollingUpdate"]))
   }
 }
 
@@ -122,7 +113,7 @@ export const checkDaemonSet: Check = (object, errors) => {
   const strategy = child(spec, "updateStrategy") ?? {}
   if (text(strategy, "type") === "RollingUpdate") checkDaemonRolling(child(strategy, "rollingUpdate") ?? {}, errors)
   else if (text(strategy, "type") !== "OnDelete")
-    errors.push(notSupported("spec.updateStrategy", unknownStrategy(strategy), ["RollingUpdate", "OnDelete"]))
+    errors.push(notSupported("spec.updateStrategy", strategy, ["RollingUpdate", "OnDelete"]))
   checkNotNegative(spec, ["revisionHistoryLimit"], "spec", errors)
 }
 
@@ -149,7 +140,7 @@ const checkStatefulChoices = (spec: Fields, errors: Errors): void => {
   const rolling = child(strategy, "rollingUpdate")
   if (type === "RollingUpdate") checkNotNegative(rolling, ["partition"], "spec.updateStrategy.rollingUpdate", errors)
   else if (type !== "OnDelete")
-    errors.push(invalid("spec.updateStrategy", unknownStrategy(strategy), "must be 'RollingUpdate' or 'OnDelete'"))
+    errors.push(invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'"))
   else if (rolling !== undefined)
     errors.push(
       invalid("spec.updateStrategy.rollingUpdate", rolling, "only allowed for updateStrategy 'RollingUpdate'"),
@@ -187,10 +178,6 @@ export const checkStatefulSet: Check = (object, errors) => {
   else {
     checkMatch(selector, template, errors)
     checkPodTemplate(template, "spec.template", errors)
-    // The server looks at them twice, and says so twice.
-    const metadata = child(template, "metadata")
-    checkLabels(child(metadata, "labels"), "spec.template.labels", errors)
-    checkAnnotations(child(metadata, "annotations"), "spec.template.annotations", errors)
   }
   checkEndless(template, "StatefulSet", errors)
 }

@@ -1,9 +1,9 @@
 /** What a CronJob needs next, as a pure function (cronjob_controllerv2.go, syncCronJob). */
 
 import { controllerReference } from "../../../kube/client/owner-references.ts"
+import { type CronSchedule, parseSchedule } from "../../../kube/cron-schedule.ts"
 import { finishedAs, type Job } from "../job/job-object.ts"
 import type { CronJob, CronJobStatus } from "./cron-job-object.ts"
-import { type CronSchedule, parseSchedule } from "./cron-schedule.ts"
 
 export interface CronJobEvent {
   readonly type: "Normal" | "Warning"

@@ -16,6 +16,7 @@ import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, truncateHistory } from "../controller-revisions.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
 import { untilAvailable } from "../pod-facts.ts"
+import { selectorMatches } from "../selectors.ts"
 import { hashTemplate } from "../template-hash.ts"
 import { type DaemonSet, daemonPod, revisionLabel } from "./daemon-set-object.ts"
 import { daemonSetStatus, planDaemonSet } from "./daemon-set-plan.ts"
@@ -69,7 +70,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
 
   const controller = new KeyedController("daemonset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings))
+  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings, selectorMatches))
   nodes.onChange((changes) => {
     const isNew = changes.some(
       ({ previous, current }) =>

@@ -15,6 +15,7 @@ import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf, isControlledBy } from "../../../kube/client/owner-references.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
+import { selectorMatches } from "../selectors.ts"
 import type { DeploymentAction } from "./deployment-action.ts"
 import type { Deployment } from "./deployment-object.ts"
 import { sameTemplate } from "./replica-set-family.ts"
@@ -97,7 +98,7 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
 
   const controller = new KeyedController("deployment", surroundings, reconcile, () => [...deployments.all()].map(keyOf))
   deployments.onChange(enqueueSelf(controller))
-  replicaSets.onChange(enqueueOwners(controller, kinds.deployments, surroundings))
+  replicaSets.onChange(enqueueOwners(controller, kinds.deployments, surroundings, selectorMatches))
   // Recreate waits for the last old Pod to be gone.
   pods.onChange((changes) => {
     for (const { previous, current } of changes) {

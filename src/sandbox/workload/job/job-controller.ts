@@ -16,6 +16,7 @@ import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
+import { selectorMatches } from "../selectors.ts"
 import { remainingBackOffMs } from "./failure-back-off.ts"
 import { finishedAs, isTracked, type Job, jobPod, trackingFinalizer } from "./job-object.ts"
 import { planJob, untilExpiry } from "./job-plan.ts"
@@ -87,6 +88,6 @@ export const jobController = (surroundings: Surroundings): Controller => {
     ...[...pods.all()].filter(isTracked).map((pod) => objectKey(pod.metadata.namespace, controllerOf(pod)?.name ?? "")),
   ])
   jobs.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings))
+  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings, selectorMatches))
   return controller
 }

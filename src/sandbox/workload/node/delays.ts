@@ -14,6 +14,7 @@
  */
 
 import type { Pod } from "../../../kube/client/objects.ts"
+import { parseDuration } from "../../../kube/duration.ts"
 
 /** All in ms. */
 export interface Delays {
@@ -62,25 +63,4 @@ export const planOf = (pod: Pod, delays: Delays, random: number): PodPlan => {
     exitCode: /^\d{1,3}$/.test(code) ? Number(code) & 255 : failMs === undefined ? 0 : 1,
     terminateMs: Math.min(graceMs, given("terminate-after") ?? varied(delays.terminateMs)),
   }
-}
-
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-}
-
-/** Go's duration text in ms; `undefined` for anything else and for negative ones. */
-export const parseDuration = (text: string): number | undefined => {
-  if (text === "0") return 0
-  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined
-  let ms = 0
-  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
-    ms += Number(amount) * (units[unit] ?? 0)
-  }
-  return ms
 }

@@ -18,6 +18,7 @@ import { controllerOf } from "../../../kube/client/owner-references.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches, podOfTemplate } from "../pod-control.ts"
 import { isActive, untilAvailable } from "../pod-facts.ts"
+import { selectorMatches } from "../selectors.ts"
 import { podsToDelete } from "./deletion-order.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-object.ts"
 import { replicaSetStatus, saysSame } from "./replica-set-status.ts"
@@ -71,6 +72,6 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
 
   const controller = new KeyedController("replicaset", surroundings, reconcile, () => [...replicaSets.all()].map(keyOf))
   replicaSets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings))
+  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings, selectorMatches))
   return controller
 }

@@ -4,9 +4,9 @@
  */
 
 import type { Node, Pod } from "../../../kube/client/objects.ts"
+import { wholeUnits } from "../../../kube/quantity.ts"
 import { matchesNode, untoleratedTaint } from "./node-match.ts"
 import { type Resources, requestsOf, resourcesOf } from "./pod-requests.ts"
-import { wholeUnits } from "./quantity.ts"
 
 /** What the Pods on a node take. */
 export interface NodeLoad {

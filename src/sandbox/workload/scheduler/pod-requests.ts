@@ -1,7 +1,7 @@
 /** CPU and memory that a Pod asks for (component-helpers resource.PodRequests). */
 
 import type { Container, PodSpec } from "../../../kube/client/objects.ts"
-import { thousandths, wholeUnits } from "./quantity.ts"
+import { thousandths, wholeUnits } from "../../../kube/quantity.ts"
 
 export interface Resources {
   /** Thousandths of a CPU. */

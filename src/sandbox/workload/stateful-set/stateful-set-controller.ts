@@ -16,6 +16,7 @@ import type { ApiObject, ControllerRevision, Pod } from "../../../kube/client/ob
 import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, revisionData, revisionHash, truncateHistory } from "../controller-revisions.ts"
 import { untilAvailable } from "../pod-facts.ts"
+import { selectorMatches } from "../selectors.ts"
 import { claimsOf, ordinalOf, revisionLabel, type StatefulSet } from "./stateful-set-object.ts"
 import { planStatefulSet, type StatefulAction } from "./stateful-set-plan.ts"
 
@@ -102,6 +103,6 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
 
   const controller = new KeyedController("statefulset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings))
+  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings, selectorMatches))
   return controller
 }

@@ -3,7 +3,6 @@
 import type { Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
-import type { ObjectStore } from "../../object-store.ts"
 import type { Randomness } from "../../randomness.ts"
 import { child } from "../../rules/fields.ts"
 import {
@@ -15,6 +14,7 @@ import {
 } from "../../rules/index.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import type { ObjectStore } from "../../store/object-store.ts"
 import { stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
 import { servicePools } from "./service-pools.ts"

@@ -1,19 +1,14 @@
-/**
- * The body of a write, decoded: JSON or YAML, of the kind the path is for. What is wrong with it is answered in the words
- * of Kubernetes 1.34.4.
- */
+/** The body of a write, decoded: JSON or YAML, of the kind the path is for. What is none is refused with 400. */
 
-import { badRequest, type Failure, fail } from "../../../apiserver/answers/failure.ts"
-import type { Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
-import { SchemaCatalogue } from "../../../apiserver/schema/catalogue.ts"
-import { decodeProblem } from "../../../apiserver/schema/decode-problem.ts"
-import { depthProblem, maximumDepth } from "../../../apiserver/schema/strict-fields.ts"
-import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"
+import { badRequest, type Failure } from "../../../apiserver/answers/failure.ts"
+import { invalid } from "../../../apiserver/answers/field-error.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { isTooDeep, maximumDepth } from "../../schema/duplicate-fields.ts"
 import { refuse } from "../refusal.ts"
 import { unsupportedMediaType } from "../write-failures.ts"
-import { goJsonError } from "./go-json-error.ts"
 import { mayRepeat, withMergedMembers } from "./repeated-members.ts"
 import { readYaml, type YamlText } from "./yaml-text.ts"
 
@@ -35,9 +30,6 @@ export interface BodyText {
   readonly repeated: ReadonlyArray<string>
 }
 
-/** Of built-in kinds, whichever sandbox asks. */
-const builtinTypes = new SchemaCatalogue()
-
 const acceptedOfCustom = ["application/json", "application/yaml"]
 
 /** Bodies in protobuf have become JSON before they come here. */
@@ -51,7 +43,6 @@ export const decodeBody = (
   bytes: Buffer,
   contentType: string,
   resource: Resource,
-  registry: ResourceRegistry,
   expected: GroupVersionKind = resource.gvk,
 ): DecodedBody => {
   const isYaml = contentType === "application/yaml"
@@ -61,181 +52,85 @@ export const decodeBody = (
   }
   const text = bytes.toString("utf8")
   if (isYaml) {
-    const { value, json, repeated } = yamlValue(text, bytes, expected)
-    const object = checkedObject(value, json, bytes, expected, custom, registry)
-    return { object, text: { json, mayRepeat: false, repeated } }
+    const { value, json, repeated } = yamlValue(text, expected)
+    return { object: checkedObject(value, expected, custom), text: { json, mayRepeat: false, repeated } }
   }
-  const decoded = jsonValue(text, bytes, expected)
+  const decoded = jsonValue(text, expected)
   const repeats = mayRepeat(text, decoded)
-  // Into Go's maps of custom kinds the last value goes alone, as JSON.parse has it.
+  // Of custom kinds the last value counts alone, as JSON.parse has it.
   const value = repeats && !custom ? withMergedMembers(text, decoded) : decoded
-  const object = checkedObject(value, text, bytes, expected, custom, registry)
-  return { object, text: { json: text, mayRepeat: repeats, repeated: [] } }
+  return { object: checkedObject(value, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
 }
 
-const jsonValue = (text: string, bytes: Buffer, expected: GroupVersionKind): unknown => {
-  // Every level takes two characters at least.
-  const tooDeep = text.length > 2 * maximumDepth ? depthProblem(text) : undefined
-  if (tooDeep !== undefined) refuse(untyped(tooDeep, bytes, expected))
+const jsonValue = (text: string, expected: GroupVersionKind): unknown => {
+  if (isTooDeep(text)) refuse(notOfKind(expected, `more than ${maximumDepth} levels`))
   try {
     return JSON.parse(text)
-  } catch {
-    // Go's words, not V8's.
-    return refuse(untyped(goJsonError(text), bytes, expected))
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause
+    return refuse(notOfKind(expected, `not JSON: ${cause.message}`))
   }
 }
 
-const yamlValue = (text: string, bytes: Buffer, expected: GroupVersionKind): YamlText => {
+const yamlValue = (text: string, expected: GroupVersionKind): YamlText => {
   try {
     return readYaml(text)
   } catch (error) {
-    return refuse(unrecognized(`yaml: ${yamlProblem(error)}`, bytes, expected))
+    return refuse(notOfKind(expected, `not YAML: ${yamlProblem(error)}`))
   }
 }
 
-/** One line that says where; the wording is this parser's own. */
+/** One line that says where. */
 export const yamlProblem = (error: unknown): string => {
   const [first = ""] = String(error instanceof Error ? error.message : error).split("\n")
   return first.replace(/:$/, "")
 }
 
-const checkedObject = (
-  value: unknown,
-  text: string,
-  bytes: Buffer,
-  expected: GroupVersionKind,
-  custom: boolean,
-  registry: ResourceRegistry,
-): MutableObject => {
+const checkedObject = (value: unknown, expected: GroupVersionKind, custom: boolean): MutableObject => {
   const fields = value === null && !custom ? {} : value
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
-    return refuse(untyped(notAnObject(fields), bytes, expected))
-  }
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields))
+    return refuse(notOfKind(expected, "not an object"))
   const object = fields as Fields
-  if (custom) checkCustom(object, text, bytes, expected, registry)
-  else checkBuiltin(object, bytes, expected, registry)
+  if (custom) checkCustom(object, expected)
+  else checkBuiltin(object, expected)
   const { metadata } = object
   if (metadata === undefined || metadata === null) object.metadata = {}
-  else if (typeof metadata !== "object" || Array.isArray(metadata)) {
-    const problem = `json: cannot unmarshal ${jsonType(metadata)} into Go struct field ${expected.kind}.metadata of type v1.ObjectMeta`
-    refuse(badRequest(`${handledAs(object, expected)}: ${problem}`))
-  }
+  else if (typeof metadata !== "object" || Array.isArray(metadata))
+    refuse(notOfKind(expected, "metadata must be an object"))
   return object as MutableObject
 }
 
-const checkBuiltin = (object: Fields, bytes: Buffer, expected: GroupVersionKind, registry: ResourceRegistry): void => {
+const checkBuiltin = (object: Fields, expected: GroupVersionKind): void => {
   const apiVersion = object.apiVersion ?? ""
   const kind = object.kind ?? ""
-  for (const [field, value] of [
-    ["apiVersion", apiVersion],
-    ["kind", kind],
-  ] as const) {
-    if (typeof value !== "string") {
-      const problem = `json: cannot unmarshal ${jsonType(value)} into Go struct field .${field} of type string`
-      refuse(untyped(problem, bytes, expected))
-    }
-  }
-  if (String(apiVersion).split("/").length > 2)
-    refuse(unrecognized(`unexpected GroupVersion string: ${String(apiVersion)}`, bytes, expected))
   if (apiVersion === "") object.apiVersion = apiVersionOf(expected)
   if (kind === "") object.kind = expected.kind
   if (object.apiVersion === apiVersionOf(expected) && object.kind === expected.kind) return
-  refuse(badRequest(`${handledAs(object, expected)}: ${unknownConversion(object, expected, registry)}`))
+  refuse(notOfKind(expected, `kind ${JSON.stringify(kind)} of version ${JSON.stringify(apiVersion)}`))
 }
 
-/** An object is decoded as what it says it is before it could become another kind; `undefined` for no misfit. */
-export const misfitAsItself = (object: Fields): string | undefined => {
-  const apiVersion = String(object.apiVersion)
-  const slash = apiVersion.indexOf("/")
-  const group = apiVersion.slice(0, Math.max(0, slash))
-  const type = builtinTypes.of({ group, version: apiVersion.slice(slash + 1), kind: String(object.kind) })
-  return type === undefined ? undefined : decodeProblem(type, object)
-}
-
-const unknownConversion = (object: Fields, expected: GroupVersionKind, registry: ResourceRegistry): string => {
-  const apiVersion = String(object.apiVersion)
-  const kind = String(object.kind)
-  const slash = apiVersion.indexOf("/")
-  const gvk = { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1), kind }
-  const known =
-    formatGvk(gvk) === "v1.List" || registry.all().some((resource) => formatGvk(resource.gvk) === formatGvk(gvk))
-  if (!known) return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`
-  const misfit = misfitAsItself(object)
-  if (misfit !== undefined) return misfit
-  const [goPackage = ""] = (expected.group === "" ? "core" : expected.group).split(".")
-  return `converting (${gvk.version}.${kind}) to (${goPackage}.${expected.kind}): unknown conversion`
-}
-
-const checkCustom = (
-  object: Fields,
-  text: string,
-  bytes: Buffer,
-  expected: GroupVersionKind,
-  registry: ResourceRegistry,
-): void => {
-  for (const [field, name] of [
-    ["kind", "Kind"],
-    ["apiVersion", "apiVersion"],
-  ] as const) {
+const checkCustom = (object: Fields, expected: GroupVersionKind): void => {
+  for (const field of ["kind", "apiVersion"]) {
     const value = object[field]
-    if (typeof value === "string" && value !== "") continue
-    refuse(unrecognized(`Object '${name}' is missing in '${text}'`, bytes, expected))
+    if (typeof value !== "string" || value === "") refuse(notOfKind(expected, `${field} is missing`))
   }
   const { kind, apiVersion } = object
   const name = String((object.metadata as Fields | undefined)?.name ?? "")
   const wanted = apiVersionOf(expected)
   const group = String(apiVersion).includes("/") ? String(apiVersion).split("/")[0] : ""
   const named = { gvk: { group: group ?? "", version: "", kind: String(kind) }, plural: "", namespaced: true }
-  if (kind !== expected.kind) {
+  if (kind !== expected.kind) refuse(invalidObject(named, name, [invalid("kind", kind, `must be ${expected.kind}`)]))
+  if (apiVersion !== wanted)
     refuse(
-      invalidObject(named, name, [{ type: "Invalid", field: "kind", value: kind, detail: `must be ${expected.kind}` }]),
+      badRequest(
+        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${wanted})`,
+      ),
     )
-  }
-  if (apiVersion !== wanted) refuse(anotherVersion(object, wanted, registry))
 }
 
-/** A version that is not served has no schema, so no field of it is known. */
-const anotherVersion = (object: Fields, wanted: string, registry: ResourceRegistry): Failure => {
-  const given = String(object.apiVersion)
-  const served = registry.all().some(({ gvk }) => apiVersionOf(gvk) === given && gvk.kind === object.kind)
-  const unknown = served ? [] : Object.keys(object).filter((key) => !["apiVersion", "kind", "metadata"].includes(key))
-  return {
-    ...badRequest(`the API version in the data (${given}) does not match the expected API version (${wanted})`),
-    ...(unknown.length === 0 ? {} : { warnings: unknown.sort().map((key) => `unknown field "${key}"`) }),
-  }
-}
+/** The 400 for a body that cannot be decoded as the kind of its path. */
+export const notOfKind = (expected: GroupVersionKind, problem: string): Failure =>
+  badRequest(`the body cannot be read as a ${expected.kind} of ${apiVersionOf(expected)}: ${problem}`)
 
-/** `Foo in version "v1" cannot be handled as a ConfigMap`: how every 400 about a decoded body begins. */
-export const handledAs = (object: Fields, expected: GroupVersionKind): string => {
-  const apiVersion = String(object.apiVersion ?? apiVersionOf(expected))
-  const version = apiVersion.slice(apiVersion.indexOf("/") + 1)
-  return `${String(object.kind ?? expected.kind)} in version "${version}" cannot be handled as a ${expected.kind}`
-}
-
-const unrecognized = (problem: string, bytes: Buffer, expected: GroupVersionKind) =>
-  fail(400, `the object provided is unrecognized (must be of type ${expected.kind}): ${problem} (${summary(bytes)})`, {
-    reason: "BadRequest",
-  })
-
-/** The server looks for apiVersion and kind before anything else. */
-const untyped = (problem: string, bytes: Buffer, expected: GroupVersionKind) =>
-  unrecognized(`couldn't get version/kind; json parse error: ${problem}`, bytes, expected)
-
-/** The first 30 bytes, as text if they look like JSON and in hexadecimal if not. */
-const summary = (bytes: Buffer): string => {
-  if (bytes.length === 0) return "<empty>"
-  const shown = bytes.subarray(0, 30)
-  const more = bytes.length > 30 ? " ..." : ""
-  return `${bytes[0] === 0x7b ? shown.toString("utf8") : shown.toString("hex")}${more}`
-}
-
-const notAnObject = (value: unknown): string =>
-  `json: cannot unmarshal ${jsonType(value)} into Go value of type ` +
-  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-
-/** How Go names the type of a JSON value. */
-export const jsonType = (value: unknown): string => {
-  if (Array.isArray(value)) return "array"
-  if (typeof value === "boolean") return "bool"
-  return value === null ? "null" : typeof value
-}
+/** How strict field validation says what it objects to. */
+export const strictly = (problems: ReadonlyArray<string>): string => `strict decoding error: ${problems.join(", ")}`

@@ -3,21 +3,14 @@
  * refused or warned of as the client wishes, and unknown ones are dropped.
  */
 
-import { badRequest } from "../../../apiserver/answers/failure.ts"
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
-import {
-  decodeFailure,
-  pruneUnknownFields,
-  strictFailure,
-  strictFieldProblems,
-  unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind } from "../surroundings.ts"
 import type { WriteOptions } from "../write-options.ts"
-import type { BodyText } from "./body.ts"
+import { type BodyText, notOfKind, strictly } from "./body.ts"
 
 /** `text` is what the object came as. The object is left as Go would write it. Throws Refusal. */
 export const checkFields = (
@@ -26,17 +19,15 @@ export const checkFields = (
   text: BodyText,
   { fieldValidation, warnings }: WriteOptions,
 ): void => {
-  const misfit = decodeFailure(resource.gvk, type, object)
-  if (misfit !== undefined) refuse(badRequest(misfit))
+  const misfit = undecodable(type, object)
+  if (misfit !== undefined) refuse(notOfKind(resource.gvk, misfit))
   const { json, mayRepeat, repeated } = text
   const isClean = unknownFields(type, object).length === 0
   const mayWarn = fieldValidation === "Strict" || mayRepeat || repeated.length > 0
   if (!isClean || (fieldValidation !== "Ignore" && mayWarn)) {
     const problems = fieldValidation === "Ignore" ? [] : strictFieldProblems(type, json, object)
-    if (fieldValidation === "Strict" && problems.length + repeated.length > 0) {
-      const together = repeated.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`]
-      refuse(badRequest(strictFailure(resource.gvk, [...together, ...problems])))
-    }
+    if (fieldValidation === "Strict" && problems.length + repeated.length > 0)
+      refuse(notOfKind(resource.gvk, strictly([...repeated, ...problems])))
     pruneUnknownFields(type, object)
     if (fieldValidation !== "Ignore") warnings.push(...repeated, ...problems)
   }

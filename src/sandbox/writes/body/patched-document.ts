@@ -1,16 +1,15 @@
 /** The three patches that name no manager, applied to a document. */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
-import type { KubernetesType } from "../../../apiserver/objects/kubernetes-type.ts"
 import { applyJsonPatch } from "../../patch/json/json-patch.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../patch/json/json-value.ts"
 import { applyMergePatch } from "../../patch/json/merge-patch.ts"
 import { applyStrategicMergePatch } from "../../patch/strategic/strategic-merge-patch.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import { invalidPatch } from "../write-failures.ts"
-import { goJsonError } from "./go-json-error.ts"
 
 /** The content types. */
 export const jsonPatch = "application/json-patch+json"
@@ -28,27 +27,26 @@ export const patched = (
   type: KubernetesType,
 ): MutableObject => {
   const after = outcomeOf(contentType, before as unknown as JsonObject, body, type)
-  if (!isJsonObject(after))
-    return refuse(invalidPatch(JSON.stringify(after), "json: the patched document is no object"))
+  if (!isJsonObject(after)) return refuse(invalidPatch("the patched document is no object"))
   return { ...after, metadata: { ...fieldsOf(after.metadata) } }
 }
 
 const outcomeOf = (contentType: string, before: JsonObject, body: string, type: KubernetesType): JsonValue => {
   switch (contentType) {
     case jsonPatch:
-      return applyJsonPatch(before, decoded(body, "error decoding patch: "))
+      return applyJsonPatch(before, decoded(body))
     case strategicPatch:
-      return applyStrategicMergePatch(before, decoded(body, ""), type)
+      return applyStrategicMergePatch(before, decoded(body), type)
     default:
-      return applyMergePatch(before, decoded(body, "error decoding patch: "))
+      return applyMergePatch(before, decoded(body))
   }
 }
 
-const decoded = (body: string, prefix: string): JsonValue => {
+const decoded = (body: string): JsonValue => {
   try {
     return JSON.parse(body) as JsonValue
-  } catch {
-    // Go's words, not V8's.
-    return refuse(badRequest(`${prefix}${goJsonError(body)}`))
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause
+    return refuse(badRequest(`the patch is not JSON: ${cause.message}`))
   }
 }

@@ -3,8 +3,8 @@
  * so that objects merge and everything else is replaced. `JSON.parse` keeps the last value alone.
  */
 
-import { isRecord, ownValue, setOwnValue } from "../../../apiserver/schema/make-type.ts"
-import { duplicateFields } from "../../../apiserver/schema/strict-fields.ts"
+import { duplicateFields } from "../../schema/duplicate-fields.ts"
+import { isRecord, ownValue, setOwnValue } from "../../schema/make-type.ts"
 
 interface Frame {
   readonly value: Record<string, unknown> | unknown[]

@@ -1,17 +1,17 @@
 /** What a deletion may be told, in the body or in the query: a body that is not empty hides the query, as in the real server. */
 
 import { parse as parseYaml } from "yaml"
-import { badRequest, type FailureCause, fail } from "../../../apiserver/answers/failure.ts"
+import { badRequest, type Failure, fail, invalidOptions } from "../../../apiserver/answers/failure.ts"
+import { type FieldError, invalid, notSupported } from "../../../apiserver/answers/field-error.ts"
 import type { ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
-import { flag } from "../../../apiserver/list/list-options.ts"
+import { flag, integerOf } from "../../../apiserver/list/list-options.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { fieldsOf, number, text } from "../../rules/fields.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
 import { accepted, yamlProblem } from "../body/body.ts"
-import { goJsonError } from "../body/go-json-error.ts"
 import { refuse } from "../refusal.ts"
-import { invalidOptions, unsupportedMediaType } from "../write-failures.ts"
-import { cause, dryRunCauses, integerParameter } from "../write-options.ts"
+import { unsupportedMediaType } from "../write-failures.ts"
+import { dryRunErrors } from "../write-options.ts"
 import type { WriteRequest } from "../write-request.ts"
 
 export type Propagation = "Background" | "Foreground" | "Orphan"
@@ -40,8 +40,8 @@ export const parseDeleteOptions = (request: WriteRequest, registry: ResourceRegi
   if (request.body.length === 0 && request.query.size === 0) return noDeleteOptions
   const given = request.body.length > 0 ? fromBody(request, registry) : fromQuery(request.query)
   const { dryRun, propagation, orphan, grace, preconditions } = given
-  const causes = [...dryRunCauses(dryRun), ...propagationCauses(propagation, orphan)]
-  if (causes.length > 0) refuse(invalidOptions("DeleteOptions", causes))
+  const errors = [...dryRunErrors(dryRun), ...propagationErrors(propagation, orphan)]
+  if (errors.length > 0) refuse(invalidOptions("DeleteOptions", errors))
   const wanted = propagation === "" ? legacyPropagation(orphan) : (propagation as Propagation)
   return {
     dryRun: dryRun.length > 0,
@@ -64,7 +64,7 @@ const fromQuery = (query: URLSearchParams): Given => ({
   dryRun: query.getAll("dryRun").filter((value) => value !== ""),
   propagation: query.get("propagationPolicy") ?? "",
   orphan: flag(query, "orphanDependents"),
-  grace: integerParameter(query, "gracePeriodSeconds"),
+  grace: numberOrRefuse(integerOf(query, "gracePeriodSeconds")),
   preconditions: undefined,
 })
 
@@ -78,9 +78,7 @@ const fromBody = ({ body, contentType, resource }: WriteRequest, registry: Resou
     ["", "v1", "meta.k8s.io/v1", apiVersionOf(resource.gvk)].includes(apiVersion) ||
     registry.all().some((served) => served.custom !== true && apiVersionOf(served.gvk) === apiVersion)
   if ((kind !== "" && kind !== "DeleteOptions") || !isKnown) {
-    refuse(
-      fail(500, `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:110"`),
-    )
+    refuse(fail(500, `no kind "${kind}" is known in version "${apiVersion}"`))
   }
   const dryRun = Array.isArray(options.dryRun) ? options.dryRun.map(String) : []
   const orphan = options.orphanDependents
@@ -103,24 +101,24 @@ const decoded = (body: string, contentType: string): Fields => {
   }
   try {
     const value: unknown = JSON.parse(body)
-    return fieldsOf(value) ?? refuse(fail(500, "couldn't get version/kind; json parse error: not an object"))
+    return fieldsOf(value) ?? refuse(fail(500, "the options are not an object"))
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return refuse(fail(500, `couldn't get version/kind; json parse error: ${goJsonError(body)}`))
+    return refuse(fail(500, `the options are not JSON: ${error.message}`))
   }
 }
 
 const legacyPropagation = (orphan: boolean | undefined): Propagation | undefined =>
   orphan === undefined ? undefined : orphan ? "Orphan" : "Background"
 
-const propagationCauses = (policy: string, orphan: boolean | undefined): ReadonlyArray<Required<FailureCause>> => {
+const policies = ["Foreground", "Background", "Orphan"]
+
+const propagationErrors = (policy: string, orphan: boolean | undefined): FieldError[] => {
   if (policy === "") return []
-  const quoted = JSON.stringify(policy)
-  if (orphan !== undefined) {
-    const message = `Invalid value: ${quoted}: orphanDependents and deletionPropagation cannot be both set`
-    return [cause("FieldValueInvalid", "propagationPolicy", message)]
-  }
-  if (policy === "Background" || policy === "Foreground" || policy === "Orphan") return []
-  const message = `Unsupported value: ${quoted}: supported values: "Foreground", "Background", "Orphan", "nil"`
-  return [cause("FieldValueNotSupported", "propagationPolicy", message)]
+  if (orphan !== undefined)
+    return [invalid("propagationPolicy", policy, "orphanDependents and propagationPolicy cannot be both set")]
+  return policies.includes(policy) ? [] : [notSupported("propagationPolicy", policy, policies)]
 }
+
+const numberOrRefuse = (value: number | undefined | Failure): number | undefined =>
+  typeof value === "object" ? refuse(value) : value

@@ -4,13 +4,13 @@
  */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
-import type { LiveObject } from "../../../apiserver/list/collection.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { child, number, text } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import type { LiveObject } from "../../store/collection.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
+import { timestamp } from "../../timestamp.ts"
 import { answerOf, deletedStatus, stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"

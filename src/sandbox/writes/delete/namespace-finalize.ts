@@ -1,9 +1,9 @@
 /** `namespaces/x/finalize`: the one way to take away what keeps a Namespace that is being deleted. */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
 import { child, texts } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
 import { answerOf, stateOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { trackReplacement } from "../field-owners.ts"
@@ -18,7 +18,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 export const finalizeNamespace = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, name } = request
   const kind = around.kindOf(resource)
-  const { object } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object } = decodeBody(request.body, request.contentType, resource)
   settleName(object, name)
   const existing = kind.collection.live.get(name)
   if (existing === undefined) return refuse(objectNotFound(resource, name))

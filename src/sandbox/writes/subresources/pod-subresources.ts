@@ -2,19 +2,19 @@
 
 import { badRequest, fail, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import type { LiveObject } from "../../../apiserver/list/collection.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { matchesSelector } from "../../lifecycle/object-selector.ts"
 import { child, items, number, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import type { LiveObject } from "../../store/collection.ts"
+import { timestamp } from "../../timestamp.ts"
 import { doneStatus, stateOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { deleteObject } from "../delete/delete.ts"
 import { noDeleteOptions } from "../delete/delete-options.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
-import { otherUid, otherVersion } from "../write-failures.ts"
+import { preconditionUnmet } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
@@ -30,13 +30,7 @@ const podOf = (around: WriteSurroundings, namespace: string, name: string) => {
 
 /** POST of a Binding, to the pod or to the collection `bindings`. Throws Refusal. */
 export const bindPod = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
-  const { object: binding } = decodeBody(
-    request.body,
-    request.contentType,
-    request.resource,
-    around.registry,
-    bindingKind,
-  )
+  const { object: binding } = decodeBody(request.body, request.contentType, request.resource, bindingKind)
   const given = text(binding.metadata, "name")
   if (request.name !== "" && given !== request.name) {
     refuse(badRequest("name in URL does not match name in Binding object"))
@@ -70,12 +64,12 @@ const refuseBinding = (
   binding: MutableObject,
   { change }: LiveObject,
 ): void => {
-  const { name, namespace } = change
+  const { name } = change
   const uid = text(binding.metadata, "uid")
   const version = text(binding.metadata, "resourceVersion")
-  if (uid !== "" && uid !== change.uid) refuse(otherUid(resource, namespace, name, uid, change.uid))
+  if (uid !== "" && uid !== change.uid) refuse(preconditionUnmet(resource, name, "UID", uid, change.uid))
   if (version !== "" && version !== String(change.revision)) {
-    refuse(otherVersion(resource, namespace, name, version, String(change.revision)))
+    refuse(preconditionUnmet(resource, name, "ResourceVersion", version, String(change.revision)))
   }
   const conflict = (problem: string): never =>
     refuse(
@@ -114,7 +108,7 @@ const bound = (around: WriteSurroundings, pod: MutableObject, binding: MutableOb
 
 /** POST of an Eviction: a deletion that disruption budgets may refuse with 429. Throws Refusal. */
 export const evictPod = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
-  const { object } = decodeBody(request.body, request.contentType, request.resource, around.registry, evictionKind)
+  const { object } = decodeBody(request.body, request.contentType, request.resource, evictionKind)
   if (text(object.metadata, "name") !== request.name) {
     refuse(badRequest("name in URL does not match name in Eviction object"))
   }

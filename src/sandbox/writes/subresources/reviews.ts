@@ -5,13 +5,13 @@
  */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import { encodeObject, withoutVersion } from "../../../apiserver/objects/object-encoding.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { child, text, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
-import type { FieldError, Fields, MutableObject } from "../../rules/kind-rules.ts"
-import { GoStruct } from "../../rules/values/go-value.ts"
+import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
+import { timestamp } from "../../timestamp.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { decodeBody } from "../body/body.ts"
 import { checkFields } from "../body/checked-fields.ts"
@@ -29,7 +29,7 @@ export const isReview = ({ gvk }: Resource): boolean =>
 export const review = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace } = request
   const kind = around.kindOf(resource)
-  const { object, text: json } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object, text: json } = decodeBody(request.body, request.contentType, resource)
   checkFields(kind, object, json, options)
   if (resource.namespaced) settleNamespace(resource, object, namespace)
   object.metadata.creationTimestamp = undefined
@@ -114,12 +114,8 @@ const checkAttributes = (object: MutableObject, needsSubject: boolean): void => 
     refuseField({ type: "Invalid", field, value, detail: "must match metadata.namespace" })
   }
   if (resourceAttributes !== undefined && paths !== undefined) {
-    const value = new GoStruct([
-      ["Path", text(paths, "path")],
-      ["Verb", text(paths, "verb")],
-    ])
     const detail = "cannot be specified in combination with resourceAttributes"
-    refuseField({ type: "Invalid", field: "spec.nonResourceAttributes", value, detail })
+    refuseField({ type: "Invalid", field: "spec.nonResourceAttributes", value: paths, detail })
   }
   if (resourceAttributes === undefined && paths === undefined) {
     const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"

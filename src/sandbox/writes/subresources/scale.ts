@@ -2,7 +2,6 @@
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource, ScalePaths } from "../../../apiserver/kinds/resources.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf, formatGvk } from "../../../kube/gvk.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"
@@ -11,6 +10,7 @@ import { scaleOwners, trackScale } from "../../patch/managed-fields/track-scale.
 import { child, fieldsOf, isFields, items, text, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
 import { stateOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { patched } from "../body/patched-document.ts"
@@ -61,7 +61,7 @@ export const writeScale = (around: WriteSurroundings, request: WriteRequest, opt
 
 const requested = (around: WriteSurroundings, current: MutableObject, request: WriteRequest): MutableObject => {
   if (request.verb === "update") {
-    return decodeBody(request.body, request.contentType, scaleResource, around.registry).object
+    return decodeBody(request.body, request.contentType, scaleResource).object
   }
   const type = around.kindOf(request.resource).type
   const document = patched(request.contentType, current, request.body.toString("utf8"), type)

@@ -2,10 +2,10 @@
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { child, number, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
+import { timestamp } from "../../timestamp.ts"
 import { decodeBody } from "../body/body.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
@@ -17,7 +17,7 @@ const issuer = "https://kubernetes.default.svc"
 /** POST. Default one hour for the server's own audience. Throws Refusal. */
 export const requestToken = (around: WriteSurroundings, request: WriteRequest): Written => {
   const { resource, namespace, name } = request
-  const { object } = decodeBody(request.body, request.contentType, resource, around.registry, gvk)
+  const { object } = decodeBody(request.body, request.contentType, resource, gvk)
   const account = around.kindOf(resource).collection.live.get(keyOf(namespace, name))?.change
   if (account === undefined) return refuse(objectNotFound(resource, name))
   const spec = child(object, "spec")

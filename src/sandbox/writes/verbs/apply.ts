@@ -1,18 +1,18 @@
 /** Server-side apply: the merge itself is patch/apply-server-side.ts; here is what comes before and after it. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
-import { duplicateFields } from "../../../apiserver/schema/strict-fields.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { applyServerSide } from "../../patch/apply/apply-server-side.ts"
 import type { JsonObject } from "../../patch/json/json-value.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { duplicateFields } from "../../schema/duplicate-fields.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
+import { timestamp } from "../../timestamp.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { stateOf } from "../answer.ts"
-import { jsonType, yamlProblem } from "../body/body.ts"
+import { strictly, yamlProblem } from "../body/body.ts"
 import { mayRepeat } from "../body/repeated-members.ts"
 import { readYaml } from "../body/yaml-text.ts"
 import { resetFieldsOf } from "../field-owners.ts"
@@ -103,20 +103,18 @@ const refuseForeignUid = ({ resource }: WritableKind, { metadata }: MutableObjec
   refuse(conflict(resource, name, problem))
 }
 
-/** JSON is YAML, but read many times faster as what it is. Throws Refusal with the real server's words. */
+/** JSON is YAML, but read many times faster as what it is. Throws Refusal. */
 export const decodeApplied = (body: Buffer): Fields => {
   const text = body.toString("utf8")
   const value = jsonOr(text, () => {
     try {
       return readYaml(text).value
     } catch (error) {
-      return refuse(badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${yamlProblem(error)}`))
+      return refuse(badRequest(`the configuration is not YAML: ${yamlProblem(error)}`))
     }
   })
   const fields = value === null ? {} : fieldsOf(value)
-  if (fields !== undefined) return fields
-  const problem = `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`
-  return refuse(badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${problem}`))
+  return fields ?? refuse(badRequest("the configuration is not an object"))
 }
 
 /** The server says what stands twice only after the merge has gone well. Throws Refusal. */
@@ -124,10 +122,7 @@ const checkRepeated = (body: Buffer, { fieldValidation, warnings }: WriteOptions
   const repeated = fieldValidation === "Ignore" ? [] : repeatedKeys(body.toString("utf8"))
   if (repeated.length === 0) return
   if (fieldValidation === "Warn") warnings.push(...repeated)
-  else {
-    const problem = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`
-    refuse(badRequest(`error strict decoding YAML: ${problem}`))
-  }
+  else refuse(badRequest(strictly(repeated)))
 }
 
 /** The lines are those of the text as YAML, whatever it is: JSON is parsed a second time only if it needs to be. */

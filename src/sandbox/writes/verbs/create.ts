@@ -1,11 +1,11 @@
 /** Creations, in the order of the real server: decode, admit, fill in, prepare, validate, store. */
 
 import { badRequest, fail } from "../../../apiserver/answers/failure.ts"
-import { encodeObject, withoutVersion } from "../../../apiserver/objects/object-encoding.ts"
-import { timestamp } from "../../../apiserver/objects/timestamp.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
+import { timestamp } from "../../timestamp.ts"
 import { admitNamespace, settleNamespace } from "../admission/admitted-names.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
@@ -21,7 +21,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 export const create = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace } = request
   const kind = around.kindOf(resource)
-  const { object, text } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object, text } = decodeBody(request.body, request.contentType, resource)
   checkFields(kind, object, text, options)
   kind.rules.setDefaults(object)
   settleNamespace(resource, object, namespace)

@@ -1,21 +1,17 @@
 /** PATCH of an object or of its status: four content types, one way to store what comes out. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import {
-  decodeFailure,
-  pruneUnknownFields,
-  strictFieldProblems,
-  unknownFields,
-} from "../../../apiserver/schema/field-check.ts"
-import { asGoWrites } from "../../../apiserver/schema/go-written.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
-import { isFields, own } from "../../rules/fields.ts"
+import { fieldsOf, isFields, own } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import { duplicateFields } from "../../schema/duplicate-fields.ts"
+import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
+import { asGoWrites } from "../../schema/go-written.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
-import { misfitAsItself } from "../body/body.ts"
+import { strictly } from "../body/body.ts"
 import { jsonPatch, mergePatch, patched, strategicPatch } from "../body/patched-document.ts"
-import { patchProblems, quotedPatch } from "../body/quoted-patch.ts"
+import { mayRepeat } from "../body/repeated-members.ts"
 import { trackReplacement } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
@@ -69,17 +65,10 @@ const checkPatched = (
 ): void => {
   const { gvk } = kind.resource
   const { contentType, body, name } = request
-  const refuseDocument = (problem: string): never => {
-    const words = contentType === strategicPatch ? restoreProblem(problem) : problem
-    return refuse(invalidPatch(quotedPatch(request, kind.type, before, after), words))
-  }
   const settleProblems = (problems: ReadonlyArray<string>): void => {
     if (fieldValidation === "Ignore" || problems.length === 0) return
     if (fieldValidation === "Warn") warnings.push(...problems)
-    else {
-      const quoted = quotedPatch(request, kind.type, before, after)
-      refuse(invalidPatch(quoted, `strict decoding error: ${problems.join(", ")}`))
-    }
+    else refuse(invalidPatch(strictly(problems)))
   }
   const ofPatch = fieldValidation === "Ignore" ? [] : patchProblems(contentType, body)
   if (kind.resource.custom !== true) {
@@ -89,16 +78,12 @@ const checkPatched = (
     }
     if (isMissing(after.kind)) after.kind = gvk.kind
   }
-  if (after.kind !== gvk.kind || after.apiVersion !== apiVersionOf(gvk)) {
-    refuseDocument(
-      misfitAsItself(after) ??
-        `the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}: unknown conversion`,
-    )
-  }
+  if (after.kind !== gvk.kind || after.apiVersion !== apiVersionOf(gvk))
+    refuse(invalidPatch(`the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}`))
   // A custom kind may have got another schema since the object was stored; built-in ones need no second look.
   const looked = kind.resource.custom === true ? after : newParts(before, after)
-  const misfit = decodeFailure(gvk, kind.type, looked)
-  if (misfit !== undefined) refuseDocument(withoutHead(misfit))
+  const misfit = undecodable(kind.type, looked)
+  if (misfit !== undefined) refuse(invalidPatch(misfit))
   // Unknown fields can only have come with the patch: nothing stored has any.
   if (unknownFields(kind.type, looked).length === 0) return settleProblems(ofPatch)
   settleProblems([...ofPatch, ...strictFieldProblems(kind.type, JSON.stringify(after), after)])
@@ -128,13 +113,18 @@ const newParts = (before: Fields, after: Fields): Fields => {
   return parts
 }
 
-/** The problem alone: the 422 names the document in another way than the 400. */
-const withoutHead = (misfit: string): string => misfit.replace(/^.*? cannot be handled as a .*?: /, "")
-
-/** A strategic patch is put into Go values field by field, and says so in words of its own. */
-const restoreProblem = (misfit: string): string => {
-  const [, found = "", wanted = ""] = /cannot unmarshal (\w+).* of type (.*)$/.exec(misfit) ?? []
-  if (wanted.startsWith("map[")) return `cannot restore map from ${found}`
-  if (wanted.startsWith("[]")) return `cannot restore slice from ${found}`
-  return wanted.includes(".") ? `cannot restore struct from: ${found}` : `cannot convert ${found} to ${wanted}`
+/** What strict decoding says of the patch itself. */
+const patchProblems = (contentType: string, body: Buffer): ReadonlyArray<string> => {
+  const text = body.toString("utf8")
+  const patch = JSON.parse(text) as unknown
+  const repeated = mayRepeat(text, patch) ? duplicateFields(text) : []
+  if (contentType !== jsonPatch) return repeated
+  const unknown = (Array.isArray(patch) ? patch : []).flatMap((operation: unknown, index) =>
+    Object.keys(fieldsOf(operation) ?? {})
+      .filter((key) => !operationMembers.includes(key))
+      .map((key) => `unknown field ${JSON.stringify(`[${index}].${key}`)}`),
+  )
+  return [...repeated, ...unknown].map((problem) => `json patch ${problem}`)
 }
+
+const operationMembers = ["op", "path", "from", "value"]

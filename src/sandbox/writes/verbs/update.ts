@@ -1,11 +1,11 @@
 /** Replacements, and the second half of patches: optimistic locking, preparation, validation, storing. */
 
 import { fail, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import type { LiveObject } from "../../../apiserver/list/collection.ts"
-import { encodeObject, withVersion } from "../../../apiserver/objects/object-encoding.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { admitUpdate, allowsUnconditionalUpdate, invalidObject } from "../../rules/index.ts"
 import type { MutableObject, Subresource } from "../../rules/kind-rules.ts"
+import type { LiveObject } from "../../store/collection.ts"
+import { encodeObject, withVersion } from "../../store/object-encoding.ts"
 import { settleNamespace } from "../admission/admitted-names.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
@@ -14,7 +14,7 @@ import { isFinalizedBySpec } from "../delete/terminating-marks.ts"
 import { trackCreation, trackReplacement } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
-import { modified, otherUid, versionRequired } from "../write-failures.ts"
+import { modified, preconditionUnmet, versionRequired } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import { isCreatedByUpdate } from "../write-policy.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
@@ -24,7 +24,7 @@ import { createObject, settleName } from "./create.ts"
 export const update = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
   const kind = around.kindOf(resource)
-  const { object, text } = decodeBody(request.body, request.contentType, resource, around.registry)
+  const { object, text } = decodeBody(request.body, request.contentType, resource)
   checkFields(kind, object, text, options)
   kind.rules.setDefaults(object)
   settleNamespace(resource, object, namespace)
@@ -39,7 +39,7 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
   }
   const asked = object.metadata.uid ?? ""
   const { uid } = existing.change
-  if (asked !== "" && asked !== uid) refuse(otherUid(resource, namespace, name, String(asked), uid))
+  if (asked !== "" && asked !== uid) refuse(preconditionUnmet(resource, name, "UID", String(asked), uid))
   return replaceObject(around, kind, {
     existing,
     before: kind.fromStored(around.store.takeParsed(existing.change)),

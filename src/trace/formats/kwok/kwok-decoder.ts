@@ -8,8 +8,8 @@
  */
 
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { BadTraceError, type TraceDecoder } from "../format.ts"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import { readHeader } from "./kwok-header.ts"
 import { ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, type PatchMethod } from "./resource-patch.ts"

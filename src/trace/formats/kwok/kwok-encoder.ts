@@ -20,8 +20,8 @@ import {
   parseExactJson,
 } from "../../json/exact-json.ts"
 import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import { formatHeader } from "./kwok-header.ts"
 import { ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"

@@ -1,6 +1,6 @@
 /** The comment in the first line of our kwok recordings: what the documents have no place for. kwok passes over it. */
 
-import type { TraceHeader } from "../trace-item.ts"
+import type { TraceHeader } from "../../trace-item.ts"
 
 /** What the comment begins with; one line of JSON follows. */
 const HEADER_COMMENT = "# kubereel: "

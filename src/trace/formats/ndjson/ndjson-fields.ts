@@ -5,7 +5,7 @@
 
 import type { Action, GapReason, TraceEvent } from "../../event.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
-import type { Sanitised } from "../trace-item.ts"
+import type { Sanitised } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
 
 /** Makes the error for a line; knows its number. */
@@ -67,6 +67,8 @@ export const eventOf = (fields: JsonObject, object: Uint8Array, fail: Fail): Tra
       sequence,
       time,
       gvk,
+      // Absent in lines written before gaps had one.
+      namespace: own(fields, "namespace") === undefined ? "" : string(fields, "namespace", fail),
       fromVersion: string(fields, "fromVersion", fail),
       toVersion: string(fields, "toVersion", fail),
       fromTime: integer(fields, "fromTime", fail),

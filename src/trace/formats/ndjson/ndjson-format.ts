@@ -1,7 +1,7 @@
 /** NDJSON as a {@link TraceDecoder} and {@link TraceEncoder}: every item has a line of its own, so nothing is left out. */
 
+import type { TraceItem } from "../../trace-item.ts"
 import { BadTraceError, nothingLeftOut, type TraceDecoder, type TraceEncoder, UnwritableTraceError } from "../format.ts"
-import type { TraceItem } from "../trace-item.ts"
 import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
 import { NdjsonReader } from "./ndjson-reader.ts"
 import { NdjsonWriter } from "./ndjson-writer.ts"

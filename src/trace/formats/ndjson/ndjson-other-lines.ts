@@ -7,8 +7,8 @@ import {
   type JsonValue,
   parseExactJson,
 } from "../../json/exact-json.ts"
+import type { TraceItem } from "../../trace-item.ts"
 import type { PodLifecycle } from "../simkube/simkube-trace.ts"
-import type { TraceItem } from "../trace-item.ts"
 import { type Fail, integer, oneOf, own, string } from "./ndjson-fields.ts"
 
 /** An item, and under which name the last line counts it. */

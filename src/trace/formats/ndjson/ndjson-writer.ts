@@ -6,8 +6,8 @@
 
 import type { ObjectEvent, TraceEvent } from "../../event.ts"
 import { compactJson } from "../../json/compact-json.ts"
+import { REMOVED_FOR_REPLAY, type TraceItem } from "../../trace-item.ts"
 import type { OwnedLifecycles } from "../simkube/simkube-trace.ts"
-import { REMOVED_FOR_REPLAY, type TraceItem } from "../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonHeader } from "./ndjson.ts"
 
 /** A chunk is given out once it is this full: what a socket or file takes in one write. */

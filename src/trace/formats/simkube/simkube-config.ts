@@ -1,5 +1,5 @@
 /**
- * The `trackedObjects` of SimKube: which kinds a trace holds and where their pod templates are (simkube.md §2.2).
+ * The `trackedObjects` of SimKube: which kinds a trace holds and where their pod templates are (docs/facts/simkube.md#configuration).
  *
  * SimKube checks this map when it starts and again whenever it reads a trace, and refuses what it does not like:
  * unknown keys in an entry, a known kind with other paths than its own, an unknown kind without paths. So what is

@@ -8,8 +8,8 @@
  */
 
 import { MalformedJsonError } from "../../json/exact-json.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { BadTraceError, type EncoderOptions, type LeftOut, type TraceDecoder, type TraceEncoder } from "../format.ts"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import { MessagePackError, type MessagePackValue } from "./message-pack/message-pack.ts"
 import { formatOrderedJson } from "./message-pack/message-pack-json.ts"
 import type { MessagePackReader } from "./message-pack/message-pack-reader.ts"

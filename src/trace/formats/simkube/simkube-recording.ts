@@ -7,8 +7,8 @@
  */
 
 import { isJsonObject, type JsonObject, parseExactJson } from "../../json/exact-json.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { type EncoderOptions, type LeftOut, UnwritableTraceError } from "../format.ts"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObject } from "./simkube-config.ts"
 import { namespacedName, type OwnedLifecycles } from "./simkube-trace.ts"
 import { SimkubeTraceWriter } from "./simkube-trace-writer.ts"

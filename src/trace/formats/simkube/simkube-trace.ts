@@ -1,5 +1,5 @@
 /**
- * SimKube's trace format, version 2 (simkube.md §4): what it holds and how reading or writing it fails. The streaming
+ * SimKube's trace format, version 2 (docs/facts/simkube.md#trace-file): what it holds and how reading or writing it fails. The streaming
  * writer is `simkube-trace-writer.ts`, the streaming reader `simkube-trace-reader.ts`.
  *
  * What the format cannot hold: times below a second (order inside a second is kept, as several events of equal time),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { SchemaCatalogue } from "../../../../src/apiserver/schema/catalogue.ts"
 import { applyServerSide } from "../../../../src/sandbox/patch/apply/apply-server-side.ts"
 import type { JsonObject, JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
 import type { ManagedFields } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { trackScale } from "../../../../src/sandbox/patch/managed-fields/track-scale.ts"
 import { type TrackedUpdate, trackUpdate } from "../../../../src/sandbox/patch/managed-fields/track-update.ts"
 import { withUnchangedTimes } from "../../../../src/sandbox/patch/managed-fields/unchanged-times.ts"
+import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "../thing-type.ts"
 
 const catalogue = new SchemaCatalogue()

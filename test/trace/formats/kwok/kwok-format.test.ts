@@ -7,7 +7,6 @@ import type { ObjectEvent } from "../../../../src/trace/event.ts"
 import { BadTraceError } from "../../../../src/trace/formats/format.ts"
 import { kwokDecoder } from "../../../../src/trace/formats/kwok/kwok-decoder.ts"
 import { kwokEncoder } from "../../../../src/trace/formats/kwok/kwok-encoder.ts"
-import type { TraceItem } from "../../../../src/trace/formats/trace-item.ts"
 import {
   formatExactJson,
   isJsonObject,
@@ -15,6 +14,7 @@ import {
   parseExactJson,
 } from "../../../../src/trace/json/exact-json.ts"
 import { replayObject } from "../../../../src/trace/sanitising/replay-object.ts"
+import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { mutated } from "../../json-values.ts"
 import { pair } from "./kubernetes-states.ts"
 
@@ -167,6 +167,7 @@ describe("a kwok recording", () => {
       sequence: 1,
       time: 1,
       gvk: "v1.Pod",
+      namespace: "shop",
       fromVersion: "",
       toVersion: "",
       fromTime: 1,

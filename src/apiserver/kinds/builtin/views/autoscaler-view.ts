@@ -3,7 +3,7 @@
  * the processor in percent. Everything else v1 keeps in annotations, from which it comes back when v1 is written.
  */
 
-import { entries, list, member, number, text } from "../../../table/json-member.ts"
+import { entries, list, member, number, text } from "../../../json-member.ts"
 import type { JsonObject, StoredAs } from "../../resources.ts"
 import { defined, specToV1, specToV2, statusToV1, statusToV2 } from "./autoscaler-metrics.ts"
 

@@ -1,6 +1,6 @@
 /**
  * H, the hash by which SimKube tells whether an object's `spec` changed and which it writes into the index of a trace
- * (simkube.md §2.5): SipHash-1-3 over a stream of bytes made by walking the JSON value.
+ * (docs/facts/simkube.md#hash): SipHash-1-3 over a stream of bytes made by walking the JSON value.
  *
  * | value   | bytes                                                               |
  * | ------- | ------------------------------------------------------------------- |

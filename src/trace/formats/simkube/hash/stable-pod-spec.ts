@@ -1,6 +1,6 @@
 /**
  * The stable pod spec: what of a pod's spec says which pod this is, whatever node and service account it was given, and its
- * hash, by which lifecycles are found again when a trace is replayed (simkube.md §2.6).
+ * hash, by which lifecycles are found again when a trace is replayed (docs/facts/simkube.md#pod-lifecycles).
  *
  * SimKube reads the spec into the types of Kubernetes 1.30 and writes it again, so fields that those types do not have and nulls
  * are lost, at every depth, and required fields that are missing or null come back empty. Then:

@@ -1,5 +1,5 @@
 /**
- * MessagePack as SimKube's traces use it (simkube.md §4): the smallest encoding of every value, integers from 0 up in
+ * MessagePack as SimKube's traces use it (docs/facts/simkube.md#trace-file): the smallest encoding of every value, integers from 0 up in
  * the unsigned family, floats always f64, neither bin nor extension. Encoding what was decoded from a file written that
  * way gives the same bytes. `message-pack-writer.ts` writes, `message-pack-reader.ts` reads.
  *

@@ -1,0 +1,160 @@
+/**
+ * The layers of `src`: the only place that says which folder may import which. From it the import rules in biome.json are generated,
+ * which repeat themselves because the options of a rule in one Biome override replace those of another.
+ *
+ *   npm run layers              writes them into biome.json
+ *   npm run layers -- --check   fails if biome.json says something else, or if an exception is no longer needed
+ *
+ * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds what the table forbids.
+ */
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, posix } from "node:path"
+import { fileURLToPath } from "node:url"
+import { isDeepStrictEqual } from "node:util"
+
+export interface Layer {
+  /** A folder of `src`. */
+  readonly folder: string
+  /** Other folders of `src` that it may import, or single modules of them (`kube/gvk.ts`). */
+  readonly imports: ReadonlyArray<string>
+  /** Why so little, for those who meet the rule. */
+  readonly reason?: string
+}
+
+/** The modules of `kube` that only name things: they talk to no server, so a trace may use them. */
+const names = ["kube/gvk.ts", "kube/resource-version.ts"]
+
+/** From the bottom up: a folder imports only folders above its own line. */
+export const layers: ReadonlyArray<Layer> = [
+  { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
+  { folder: "kube", imports: [] },
+  { folder: "blob", imports: [] },
+  { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
+  { folder: "wire", imports: ["trace", ...names] },
+  { folder: "archive", imports: ["wire", "trace", ...names], reason: "A recording is read without actors." },
+  { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "host", imports: ["kube", "runtime"] },
+  { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
+  { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
+  { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
+  { folder: "cli", imports: ["k8s", "recorder", "sandbox", "trace", "kube", "blob", "runtime"] },
+]
+
+/** Imports that the table forbids and the code still has. The list may only become shorter. */
+export interface Exception {
+  readonly files: ReadonlyArray<string>
+  /** What these files import beyond what their folder may, in the words of the table. */
+  readonly imports: ReadonlyArray<string>
+}
+
+export const exceptions: ReadonlyArray<Exception> = [
+  {
+    files: [
+      "src/blob/deadline.ts",
+      "src/blob/open-target.ts",
+      "src/blob/optional-package.ts",
+      "src/blob/part-writer.ts",
+    ],
+    imports: ["runtime"],
+  },
+]
+
+const project = fileURLToPath(new URL("../", import.meta.url))
+
+const everywhere = {
+  effect: 'The barrel costs a worker 49 MB; import the module itself, such as "effect/Effect".',
+}
+const clientLibrary = {
+  group: ["@kubernetes/client-node", "@kubernetes/client-node/**"],
+  message: "Only src/kube/credentials loads the client library: it costs a worker 78 MB.",
+}
+
+interface Override {
+  readonly includes: ReadonlyArray<string>
+  readonly linter: unknown
+}
+
+const override = (includes: ReadonlyArray<string>, patterns: ReadonlyArray<unknown>): Override => {
+  const noRestrictedImports = { level: "error", options: { paths: everywhere, patterns } }
+  return { includes, linter: { rules: { style: { noRestrictedImports } } } }
+}
+
+/** The rule of a folder; none for one that may import everything. */
+const rulesOf = (table: ReadonlyArray<Layer>, { folder, imports, reason }: Layer) => {
+  const others = table.map((layer) => layer.folder).filter((other) => other !== folder && !imports.includes(other))
+  if (others.length === 0) return []
+  const modules = imports.filter((path) => path.includes("/")).map((path) => `!../**/${path}`)
+  const rule = imports.length === 0 ? "no other folder" : `${imports.join(", ")} and nothing else`
+  const message = [`src/${folder} imports ${rule} (scripts/layers.ts).`, reason].filter(Boolean).join(" ")
+  return [{ group: [...others.map((other) => `../**/${other}/**`), ...modules], message }]
+}
+
+/** The folder of some files, which may import a little more. @throws Error if they are of no folder, or of several */
+const widened = (table: ReadonlyArray<Layer>, { files, imports }: Exception): Layer => {
+  const layer = table.find(({ folder }) => files.every((file) => file.startsWith(`src/${folder}/`)))
+  if (layer === undefined) throw new Error(`${files.join(", ")}: not of one folder of the table`)
+  return { ...layer, imports: [...layer.imports, ...imports] }
+}
+
+/** The overrides of biome.json that concern `src`. */
+export const overridesOf = (
+  table: ReadonlyArray<Layer>,
+  allowed: ReadonlyArray<Exception>,
+): ReadonlyArray<Override> => [
+  override(["src/**"], [clientLibrary]),
+  ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...rulesOf(table, layer)])),
+  ...table
+    .filter(({ folder }) => folder === "kube")
+    .map((layer) => override(["src/kube/credentials/**"], rulesOf(table, layer))),
+  ...allowed.map((exception) =>
+    override(exception.files, [clientLibrary, ...rulesOf(table, widened(table, exception))]),
+  ),
+]
+
+/** Exceptions that no import needs: `file does not import folder`. */
+export const unneeded = (allowed: ReadonlyArray<Exception>, root: string): ReadonlyArray<string> =>
+  allowed.flatMap(({ files, imports }) =>
+    files.flatMap((file) => {
+      const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : ""
+      const used = [...text.matchAll(/"(\.[^"\n]+\.ts)"/g)].map(([, path = ""]) => posix.join(dirname(file), path))
+      return imports
+        .filter((path) => !used.some((target) => `${target}/`.startsWith(`src/${path}/`)))
+        .map((path) => `${file} does not import ${path}`)
+    }),
+  )
+
+interface Configuration {
+  readonly overrides: ReadonlyArray<Override>
+}
+
+/** The configuration with the generated overrides in place of those that concern `src`. */
+export const withLayers = (configuration: Configuration): Configuration => ({
+  ...configuration,
+  overrides: [
+    ...overridesOf(layers, exceptions),
+    ...configuration.overrides.filter(({ includes }) => !includes.every((path) => path.startsWith("src/"))),
+  ],
+})
+
+if (import.meta.main) {
+  const file = join(project, "biome.json")
+  const present = JSON.parse(readFileSync(file, "utf8")) as Configuration
+  const wanted = withLayers(present)
+  if (process.argv.includes("--check")) {
+    const problems = [
+      ...unneeded(exceptions, project).map((text) => `scripts/layers.ts: ${text}: remove the exception`),
+    ]
+    if (!isDeepStrictEqual(present, wanted))
+      problems.push("biome.json is not what scripts/layers.ts generates: run npm run layers")
+    for (const problem of problems) console.error(problem)
+    if (problems.length > 0) process.exitCode = 1
+  } else {
+    writeFileSync(file, JSON.stringify(wanted, undefined, 2))
+    execFileSync(join(project, "node_modules/.bin/biome"), ["format", "--write", "biome.json"], {
+      cwd: project,
+      stdio: "inherit",
+    })
+  }
+}

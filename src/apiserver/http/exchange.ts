@@ -1,0 +1,209 @@
+/** One request and its one answer: what was asked, and the ways to answer it. */
+
+import { randomUUID } from "node:crypto"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Failure, internalError, statusText } from "../answers/failure.ts"
+import type { JsonFormat } from "../answers/json-spacing.ts"
+import type { Reply } from "../answers/reply.ts"
+import { headerBytes, warningHeaders } from "../answers/warning-header.ts"
+import { prefersYaml, yamlOf, yamlType } from "../answers/yaml-answer.ts"
+import type { Eventually } from "../eventually.ts"
+import { flag } from "../list/list-options.ts"
+import { discoveryScope } from "../request-log.ts"
+import { parseRoute, type Route } from "./router.ts"
+import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
+import { atTurnEnd } from "./turn.ts"
+
+type Headers = Readonly<Record<string, string | string[]>>
+
+const writeVerbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" }
+
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly path: string
+  /** Raw, without the question mark. */
+  readonly queryText: string
+  readonly query: URLSearchParams
+  readonly route: Route
+  readonly verb: string
+  /** The client prefers YAML. Streams are JSON all the same. */
+  readonly isYaml: boolean
+  /** The plural asked for, or {@link discoveryScope}. */
+  readonly scope: string
+  /** Set by the server; told the status when the answer begins. */
+  onStatus: (status: number) => void = () => undefined
+  /** Set by the server; told of defects of its own that a request has brought to light. */
+  onTrouble: OnTrouble = warnProcess
+  /** Set by the server: a `Warning` that goes before all others, whatever the answer. */
+  deprecationWarning: string | undefined
+  readonly #format: JsonFormat
+  /** An answer has been given; it is sent at the end of the turn. */
+  #isAnswered = false
+
+  constructor(request: IncomingMessage, response: ServerResponse, format: JsonFormat) {
+    const url = request.url ?? "/"
+    const mark = url.indexOf("?")
+    this.request = request
+    this.response = response
+    this.path = mark < 0 ? url : url.slice(0, mark)
+    this.queryText = mark < 0 ? "" : url.slice(mark + 1)
+    this.query = new URLSearchParams(this.queryText)
+    this.route = parseRoute(this.path)
+    if (this.route.type === "resource" && this.route.isWatch === true && this.route.name !== undefined) {
+      const named = `metadata.name=${this.route.name.replace(/[\\,=]/g, "\\$&")}`
+      this.query.set("fieldSelector", [this.query.get("fieldSelector") ?? "", named].join(","))
+    }
+    this.verb = verbOf(request.method ?? "GET", this.route, this.query)
+    this.scope = this.route.type === "resource" ? this.route.plural : discoveryScope
+    this.#format = format
+    this.isYaml = prefersYaml(request.headers.accept)
+    // Without anybody who hears of it, a write that meets an ended answer would end the process. Dead connections are no defect.
+    response.on("error", (error) => {
+      if (!response.destroyed) this.onTrouble(troubleOf(`${request.method} ${this.path}`, error))
+    })
+    // A body that nobody reads must be drained before the connection can serve another request. Node does so itself once
+    // the answer is through, but a read that waits for long should not hold back what the client has sent.
+    if (!Object.hasOwn(writeVerbs, request.method ?? "")) request.resume()
+  }
+
+  /** Whether the client is still there to be answered. */
+  get open(): boolean {
+    return !this.#isAnswered && !this.response.destroyed && !this.response.writableEnded
+  }
+
+  /** Runs a step of answering. Never throws: what the step throws is told, and answered with a 500. */
+  attempt(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.#break(error)
+    }
+  }
+
+  /**
+   * Goes on with a value: in this very call, or later if it is a promise. A promise that is rejected counts as a step that
+   * threw. To be called inside of {@link attempt}.
+   */
+  whenReady<Value>(value: Eventually<Value>, step: (value: Value) => void): void {
+    if (!(value instanceof Promise)) return step(value)
+    value.then(
+      (ready) => this.attempt(() => step(ready)),
+      (error: unknown) => this.#break(error),
+    )
+  }
+
+  json(value: object): void {
+    this.text(JSON.stringify(value))
+  }
+
+  /** Answers 200 with JSON that is encoded already. */
+  text(json: string): void {
+    this.#endDocument(200, json, {})
+  }
+
+  /** Answers JSON that proxies and clients may keep: 304 without a body when the client has it already. */
+  cacheable(json: string, contentType: string, etag: string): void {
+    const headers = { "Cache-Control": "public", ETag: etag, Vary: "Accept" }
+    const { "if-none-match": known } = this.request.headers
+    if (known === etag) this.#end(304, contentType, "", headers)
+    else this.#end(200, contentType, this.#format(json), headers)
+  }
+
+  /** Sends the client to another path of this server for good. */
+  redirect(location: string): void {
+    this.#end(301, "text/html; charset=utf-8", "", { Location: location })
+  }
+
+  /** Answers JSON that changes with its hash only. `immutable`: it was asked for by that hash. */
+  document(body: Buffer, hash: string, immutable: boolean): void {
+    const headers = {
+      ETag: `"${hash}"`,
+      Vary: "Accept",
+      "Cache-Control": immutable ? "public, immutable" : "no-cache, private",
+    }
+    if (this.request.headers["if-none-match"] === `"${hash}"`) this.#end(304, "application/json", "", headers)
+    else this.#send(200, "application/json", body, headers)
+  }
+
+  /** Answers a write, or a read of what is below an object. */
+  written({ status, json, warnings }: Reply): void {
+    const headers = warnings.length === 0 ? {} : { Warning: warningHeaders(warnings) }
+    if (typeof json === "string" || this.isYaml) this.#endDocument(status, json.toString(), headers)
+    else this.#send(status, "application/json", json, headers)
+  }
+
+  plain(text: string): void {
+    this.#end(200, "text/plain; charset=utf-8", text, { "X-Content-Type-Options": "nosniff" })
+  }
+
+  fail(failure: Failure): void {
+    const headers: Record<string, string | string[]> = {}
+    if (failure.warnings !== undefined) headers.Warning = warningHeaders(failure.warnings)
+    if (failure.retryAfterSeconds !== undefined) headers["Retry-After"] = String(failure.retryAfterSeconds)
+    if (failure.plainText === true) {
+      headers["X-Content-Type-Options"] = "nosniff"
+      this.#end(failure.code, "text/plain; charset=utf-8", failure.message, headers)
+    } else {
+      this.#endDocument(failure.code, statusText(failure), headers)
+    }
+  }
+
+  /** Sends the head of a chunked 200; the caller writes and ends the body. */
+  begin(): ServerResponse {
+    this.#head(200, "application/json", {})
+    this.response.flushHeaders()
+    return this.response
+  }
+
+  #endDocument(status: number, json: string, headers: Headers): void {
+    if (this.isYaml) this.#end(status, yamlType, yamlOf(json), headers)
+    else this.#end(status, "application/json", this.#format(json), headers)
+  }
+
+  #end(status: number, contentType: string, body: string, headers: Headers): void {
+    this.#send(status, contentType, Buffer.from(body, "utf8"), headers)
+  }
+
+  #send(status: number, contentType: string, bytes: Buffer, headers: Headers): void {
+    if (!this.open) return
+    this.#head(status, contentType, { ...headers, "Content-Length": String(bytes.length) })
+    this.#isAnswered = true
+    atTurnEnd(() => {
+      if (!this.response.destroyed) this.response.end(bytes)
+    })
+  }
+
+  /** Told, and answered with a 500 if nothing has been answered. */
+  #break(error: unknown): void {
+    const where = `${this.request.method} ${this.path}`
+    this.onTrouble(troubleOf(where, error))
+    if (this.response.headersSent) this.response.destroy()
+    else guarded(where, this.onTrouble, () => this.fail(internalError(String(error))))
+  }
+
+  #head(status: number, contentType: string, headers: Headers): void {
+    const sent: Record<string, string | string[]> = {
+      "Audit-Id": randomUUID(),
+      "Cache-Control": "no-cache, private",
+      "Content-Type": contentType,
+    }
+    for (const name of Object.keys(headers)) {
+      const value = headers[name] ?? ""
+      sent[name] = typeof value === "string" ? headerBytes(value) : value.map(headerBytes)
+    }
+    if (this.deprecationWarning !== undefined)
+      sent.Warning = [warningHeaders([this.deprecationWarning]), sent.Warning ?? []].flat(2)
+    this.response.writeHead(status, sent)
+    this.onStatus(status)
+  }
+}
+
+const verbOf = (method: string, route: Route, query: URLSearchParams): string => {
+  if (route.type !== "resource") return "discovery"
+  if (method === "DELETE" && route.name === undefined) return "deletecollection"
+  if (method !== "GET") return writeVerbs[method] ?? method.toLowerCase()
+  if (route.isWatch === true) return "watch"
+  if (route.name !== undefined) return "get"
+  return flag(query, "watch") === true ? "watch" : "list"
+}

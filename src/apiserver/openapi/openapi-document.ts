@@ -1,0 +1,92 @@
+/**
+ * The bodies of `GET /openapi/v3` and `GET /openapi/v3/<path>`.
+ *
+ * Built-in groups get the very bytes of the real server under its hash; custom kinds one document per group and version,
+ * made when it is asked for. Documents are not kept: clients cache them under their hash, which is SHA-512 of the body. No
+ * protobuf form and no `/openapi/v2`: kubectl 1.34 asks for JSON here and never for v2 (seen with -v8 for apply, apply
+ * --server-side, diff, explain and create).
+ */
+
+import { createHash } from "node:crypto"
+import type { GroupVersionKind } from "../../kube/gvk.ts"
+import { builtinDocuments, documentPath, readBuiltinDocument } from "./document-files.ts"
+import { type CustomKind, customDocument } from "./openapi-custom.ts"
+
+export type { CustomKind } from "./openapi-custom.ts"
+
+export type OpenApiAnswer =
+  | {
+      readonly type: "document"
+      /** JSON; `content-type: application/json`. */
+      readonly body: Buffer
+      /** For `etag`, in quotes. */
+      readonly hash: string
+      /** Asked for by its hash: the server sends `cache-control: public, immutable`, otherwise `no-cache, private`. */
+      readonly isImmutable: boolean
+    }
+  /** 301 with this `location`: the hash asked for is not the current one. */
+  | { readonly type: "moved"; readonly location: string; readonly hash: string }
+
+export class OpenApiDocuments {
+  /** Custom kinds by document path, then by kind. */
+  readonly #custom = new Map<string, Map<string, CustomKind>>()
+  readonly #hashes = new Map<string, string>()
+
+  /** Describes a custom kind from now on; replaces an earlier description of the same kind and version. */
+  add(kind: CustomKind): void {
+    const path = documentPath(kind.gvk)
+    const kinds = this.#custom.get(path) ?? new Map<string, CustomKind>()
+    kinds.set(kind.gvk.kind, kind)
+    this.#custom.set(path, kinds)
+    this.#hashes.delete(path)
+  }
+
+  /** Forgets a custom kind; its document goes with its last kind. */
+  remove(gvk: GroupVersionKind): void {
+    const path = documentPath(gvk)
+    this.#custom.get(path)?.delete(gvk.kind)
+    if (this.#custom.get(path)?.size === 0) this.#custom.delete(path)
+    this.#hashes.delete(path)
+  }
+
+  /** The body of `GET /openapi/v3`. */
+  index(): string {
+    const paths: Record<string, { serverRelativeURL: string }> = {}
+    for (const path of [...Object.keys(builtinDocuments()), ...this.#custom.keys()].sort())
+      paths[path] = { serverRelativeURL: urlOf(path, this.#hashOf(path)) }
+    return JSON.stringify({ paths })
+  }
+
+  /**
+   * The answer to `GET /openapi/v3/<path>?hash=`; `undefined` when there is no such document (404 with an empty body).
+   *
+   * @param path without the leading `/openapi/v3/`: `api/v1`, `apis/apps/v1`
+   * @param asked the `hash` parameter, if there is one
+   */
+  document(path: string, asked?: string): OpenApiAnswer | undefined {
+    const body = this.#bodyOf(path)
+    if (body === undefined) return undefined
+    const hash = this.#hashOf(path, body)
+    if (asked !== undefined && asked !== "" && asked !== hash)
+      return { type: "moved", location: urlOf(path, hash), hash }
+    return { type: "document", body, hash, isImmutable: asked === hash }
+  }
+
+  #bodyOf(path: string): Buffer | undefined {
+    if (Object.hasOwn(builtinDocuments(), path)) return readBuiltinDocument(path)
+    const kinds = this.#custom.get(path)
+    return kinds === undefined ? undefined : Buffer.from(JSON.stringify(customDocument([...kinds.values()])))
+  }
+
+  #hashOf(path: string, body?: Buffer): string {
+    const documents = builtinDocuments()
+    const known = Object.hasOwn(documents, path) ? documents[path] : this.#hashes.get(path)
+    if (known !== undefined) return known
+    const content = body ?? this.#bodyOf(path) ?? ""
+    const hash = createHash("sha512").update(content).digest("hex").toUpperCase()
+    this.#hashes.set(path, hash)
+    return hash
+  }
+}
+
+const urlOf = (path: string, hash: string): string => `/openapi/v3/${path}?hash=${hash}`

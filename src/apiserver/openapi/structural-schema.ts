@@ -1,0 +1,43 @@
+/** The part of a CustomResourceDefinition's `openAPIV3Schema` that is read here, as JSON. */
+
+/** How server-side apply and strategic merge patch treat a list. */
+export type ListType = "atomic" | "set" | "map"
+
+export interface StructuralSchema {
+  readonly type?: string
+  readonly format?: string
+  readonly description?: string
+  readonly nullable?: boolean
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, StructuralSchema>>
+  readonly additionalProperties?: StructuralSchema | boolean
+  readonly items?: StructuralSchema
+  readonly required?: ReadonlyArray<string>
+  readonly enum?: ReadonlyArray<unknown>
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: boolean
+  readonly exclusiveMaximum?: boolean
+  readonly multipleOf?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+  readonly minProperties?: number
+  readonly maxProperties?: number
+  readonly allOf?: ReadonlyArray<StructuralSchema>
+  readonly anyOf?: ReadonlyArray<StructuralSchema>
+  readonly oneOf?: ReadonlyArray<StructuralSchema>
+  readonly not?: StructuralSchema
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean
+  readonly "x-kubernetes-embedded-resource"?: boolean
+  readonly "x-kubernetes-int-or-string"?: boolean
+  readonly "x-kubernetes-list-type"?: ListType
+  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
+  readonly "x-kubernetes-map-type"?: string
+}
+
+/** Schemas nested deeper are taken as "anything": the code that follows a schema is recursive, its stack is not endless. */
+export const maximumSchemaDepth = 500

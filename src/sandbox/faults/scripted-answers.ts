@@ -1,0 +1,82 @@
+/** Answers that a test wants instead of the server's own: 403, 429, 500 and the like, with the bodies they really have. */
+
+import {
+  badRequest,
+  type Failure,
+  forbidden,
+  internalError,
+  tooManyRequests,
+  unauthorized,
+  unavailable,
+  unexplained,
+  unknownResource,
+} from "../../apiserver/answers/failure.ts"
+import type { Exchange } from "../../apiserver/http/exchange.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { covers } from "./scope.ts"
+
+export interface RespondOptions {
+  /** How many requests are answered so. Default: until the faults are cleared. */
+  readonly times?: number
+  /** `Retry-After` in whole seconds. Default: none, except 1 for a 429. */
+  readonly retryAfterSeconds?: number
+  /** Only requests of this verb (`get`, `list`, `watch`, `discovery`). Default: all. */
+  readonly verb?: string
+}
+
+interface Rule extends RespondOptions {
+  readonly scope: string
+  readonly status: number
+  left: number
+}
+
+export class ScriptedAnswers {
+  readonly #user: string
+  #rules: Rule[] = []
+
+  /** `user` is who a 403 says was refused. */
+  constructor(user: string) {
+    this.#user = user
+  }
+
+  add(scope: string, status: number, options: RespondOptions): void {
+    this.#rules.push({ ...options, scope, status, left: options.times ?? Number.POSITIVE_INFINITY })
+  }
+
+  clear(): void {
+    this.#rules = []
+  }
+
+  /** The first rule that covers the request and is not used up. `resource` is absent where nothing is served. */
+  take(exchange: Exchange, resource: Resource | undefined): Failure | undefined {
+    const rule = this.#rules.find(
+      ({ scope, verb, left }) => left > 0 && covers(scope, exchange.scope) && (verb ?? exchange.verb) === exchange.verb,
+    )
+    if (rule === undefined) return undefined
+    rule.left--
+    return this.#failure(rule, exchange, resource)
+  }
+
+  #failure({ status, retryAfterSeconds }: Rule, exchange: Exchange, resource: Resource | undefined): Failure {
+    const { route, verb } = exchange
+    switch (status) {
+      case 400:
+        return badRequest("the request was refused")
+      case 401:
+        return unauthorized
+      case 403:
+        if (resource === undefined || route.type !== "resource") return unexplained(status, retryAfterSeconds)
+        return forbidden(resource, { ...route, verb, user: this.#user })
+      case 404:
+        return unknownResource
+      case 429:
+        return tooManyRequests(retryAfterSeconds)
+      case 500:
+        return internalError("etcdserver: request timed out", retryAfterSeconds)
+      case 503:
+        return unavailable(retryAfterSeconds)
+      default:
+        return unexplained(status, retryAfterSeconds)
+    }
+  }
+}

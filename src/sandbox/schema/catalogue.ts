@@ -1,0 +1,70 @@
+/**
+ * The types of all kinds a sandbox serves.
+ *
+ * The built-in ones are read from the documents of Kubernetes 1.34.4 when the first kind of their group and version is
+ * asked for, and kept once per process however many sandboxes run in it. What of a document is not a type (paths,
+ * descriptions) is forgotten at once.
+ */
+
+import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/openapi/document-files.ts"
+import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
+import { type OpenApiSchema, type OpenApiSchemas, OpenApiTypes } from "./openapi-types.ts"
+
+const openApiTypes = new OpenApiTypes()
+/** Kinds by document path; absent until someone asks. */
+const loaded = new Map<string, ReadonlyMap<string, KubernetesType>>()
+const noKinds: ReadonlyMap<string, KubernetesType> = new Map()
+
+const objectMetaSchema = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+/** The smallest document that describes objects. */
+const smallDocument = "apis/scheduling.k8s.io/v1"
+
+const kindsOf = (path: string): ReadonlyMap<string, KubernetesType> => {
+  const known = loaded.get(path)
+  if (known !== undefined) return known
+  if (!Object.hasOwn(builtinDocuments(), path)) return noKinds
+  const { schemas } = (
+    JSON.parse(readBuiltinDocument(path).toString()) as {
+      components: { schemas: OpenApiSchemas }
+    }
+  ).components
+  const kinds = new Map<string, KubernetesType>()
+  for (const [name, schema] of Object.entries(schemas))
+    for (const kind of kindNames(schema, path)) kinds.set(kind, openApiTypes.named(name, schemas))
+  loaded.set(path, kinds)
+  return kinds
+}
+
+/** DeleteOptions and WatchEvent say that they belong to every group; only the document's own kinds count. */
+const kindNames = (schema: OpenApiSchema, path: string): string[] =>
+  (schema["x-kubernetes-group-version-kind"] ?? []).filter((gvk) => documentPath(gvk) === path).map(({ kind }) => kind)
+
+/** The type of every object's `metadata`, custom kinds included. */
+export const objectMetaType = (): KubernetesType => {
+  kindsOf(smallDocument)
+  return openApiTypes.named(objectMetaSchema, {})
+}
+
+/** The kinds of one sandbox: the built-in ones and those that were added. */
+export class SchemaCatalogue {
+  readonly #added = new Map<string, KubernetesType>()
+
+  /**
+   * The type of a kind; `undefined` for one that is neither built in nor added. Reading a document costs some 20 ms the
+   * first time (core v1) and nothing later. An added type hides a built-in one of the same name.
+   */
+  of(gvk: GroupVersionKind): KubernetesType | undefined {
+    return this.#added.get(formatGvk(gvk)) ?? kindsOf(documentPath(gvk)).get(gvk.kind)
+  }
+
+  /** Adds a custom kind, or replaces what was added for it. */
+  add(gvk: GroupVersionKind, type: KubernetesType): void {
+    this.#added.set(formatGvk(gvk), type)
+  }
+
+  /** Forgets a custom kind. Built-in kinds stay. */
+  remove(gvk: GroupVersionKind): void {
+    this.#added.delete(formatGvk(gvk))
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Custom kinds: a version's `openAPIV3Schema` as a {@link KubernetesType}, and objects against it.
+ *
+ * Guaranteed: `apiVersion`, `kind` and `metadata` are the server's own whatever the schema says of them, at the root and
+ * in embedded resources. The schema is taken as the server would accept it; what is not structural about it is ignored.
+ * Not done: `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
+ */
+
+import type { FieldError } from "../../../apiserver/answers/field-error.ts"
+import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { objectMetaType } from "../catalogue.ts"
+import type { KubernetesType } from "../kubernetes-type.ts"
+import { isRecord, makeType } from "../make-type.ts"
+import { checkEmbeddedResources, checkLists } from "./custom-lists.ts"
+import { checkSchema } from "./custom-validation.ts"
+
+const plainString = makeType("string")
+const anything = makeType("any", { keepsUnknown: true, isNullable: true })
+
+/** The type of a custom kind's version. An absent schema takes any fields. */
+export const customType = (schema: StructuralSchema | undefined): KubernetesType =>
+  convertObject(schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }, true, 0)
+
+/**
+ * What the server objects to in an object of a custom kind; empty for a valid one. Prune, drop nulls and fill
+ * in defaults first, as the server does. Problems are sorted by field name at each level, where the server's own
+ * order is random.
+ */
+export const checkCustomValue = (schema: StructuralSchema | undefined, object: unknown): FieldError[] => {
+  if (schema === undefined) return []
+  return [...checkSchema(schema, object), ...checkEmbeddedResources(schema, object), ...checkLists(schema, object)]
+}
+
+const convert = (schema: StructuralSchema, depth: number): KubernetesType => {
+  if (depth > maximumSchemaDepth) return anything
+  const common = commonRules(schema)
+  if (schema["x-kubernetes-int-or-string"] === true) return makeType("int-or-string", common)
+  switch (schema.type) {
+    case "array": {
+      const keys = schema["x-kubernetes-list-map-keys"] ?? []
+      const items = schema.items === undefined ? anything : convert(schema.items, depth + 1)
+      const defaults = keys.map((key) => [key, schema.items?.properties?.[key]?.default] as const)
+      return makeType("list", {
+        ...common,
+        items,
+        listType: schema["x-kubernetes-list-type"] ?? "atomic",
+        listMapKeys: keys,
+        keyDefaults: new Map(defaults.filter(([, value]) => value !== undefined)),
+      })
+    }
+    case "string":
+    case "integer":
+    case "number":
+    case "boolean":
+      return makeType(schema.type, common)
+    case "object":
+      return convertObject(schema, schema["x-kubernetes-embedded-resource"] === true, depth)
+    default: {
+      const isObject = schema.properties !== undefined || schema["x-kubernetes-embedded-resource"] === true
+      return isObject
+        ? convertObject(schema, schema["x-kubernetes-embedded-resource"] === true, depth)
+        : { ...anything, ...common }
+    }
+  }
+}
+
+const convertObject = (schema: StructuralSchema, isResource: boolean, depth: number): KubernetesType => {
+  const common = commonRules(schema)
+  const { additionalProperties } = schema
+  if (additionalProperties !== undefined && additionalProperties !== false && !isResource) {
+    const items = isRecord(additionalProperties) ? convert(additionalProperties, depth + 1) : anything
+    return makeType("map", { ...common, items })
+  }
+  const fields = new Map<string, KubernetesType>()
+  for (const [name, property] of Object.entries(schema.properties ?? {})) fields.set(name, convert(property, depth + 1))
+  if (isResource) {
+    fields.set("apiVersion", plainString)
+    fields.set("kind", plainString)
+    fields.set("metadata", objectMetaType())
+  }
+  return makeType("object", { ...common, fields, required: schema.required ?? [] })
+}
+
+const commonRules = (schema: StructuralSchema): Partial<KubernetesType> => ({
+  isAtomic: schema["x-kubernetes-map-type"] === "atomic",
+  keepsUnknown: schema["x-kubernetes-preserve-unknown-fields"] === true,
+  isNullable: schema.nullable === true,
+  default: schema.default,
+})

@@ -1,0 +1,93 @@
+/**
+ * Objects against their type: fields that do not exist, found or removed, and what strict field validation objects to.
+ *
+ * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
+ */
+
+import { decodeProblem } from "./decode-problem.ts"
+import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
+import { type FieldPath, formatFieldPath } from "./field-path.ts"
+import type { KubernetesType } from "./kubernetes-type.ts"
+import { isRecord, ownValue, schemaNameOf } from "./make-type.ts"
+import { membersOf, type TypedValue } from "./typed-value.ts"
+
+/** Paths of the fields that `type` does not have, in the order of the object: `spec.containers[0].foo`. */
+export const unknownFields = (type: KubernetesType, value: unknown): string[] =>
+  visitUnknown(type, value, (path, key) => formatFieldPath(path, key))
+
+/**
+ * Removes the fields that `type` does not have, in place, and tells their paths like {@link unknownFields}. What the
+ * server does to every object it stores, `fieldValidation=Ignore` or not.
+ */
+export const pruneUnknownFields = (type: KubernetesType, value: unknown): string[] =>
+  visitUnknown(type, value, (path, key, holder) => {
+    delete holder[key]
+    return formatFieldPath(path, key)
+  })
+
+const visitUnknown = (
+  type: KubernetesType,
+  value: unknown,
+  found: (path: FieldPath | undefined, key: string, holder: Record<string, unknown>) => string,
+): string[] => {
+  const unknown: string[] = []
+  if (isKnown(type, value, 0)) return unknown
+  const waiting: TypedValue[] = [{ type, value, path: undefined }]
+  for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
+    const { path } = visit
+    if (visit.type.kind === "object" && isRecord(visit.value) && !visit.type.keepsUnknown)
+      for (const key of Object.keys(visit.value))
+        if (!visit.type.fields.has(key)) unknown.push(found(path, key, visit.value))
+    for (const member of membersOf(visit).reverse()) if (mayHoldFields(member.type)) waiting.push(member)
+  }
+  return unknown
+}
+
+/** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
+const quickDepth = 200
+
+/** Nearly every object has no unknown fields, so this pass comes first: it looks at all of it and makes nothing. */
+const isKnown = (type: KubernetesType, value: unknown, depth: number): boolean => {
+  if (typeof value !== "object" || value === null || !mayHoldFields(type)) return true
+  if (depth > quickDepth) return false
+  const { items } = type
+  if (Array.isArray(value)) {
+    if (type.kind !== "list" || items === undefined || !mayHoldFields(items)) return true
+    return value.every((item) => isKnown(items, item, depth + 1))
+  }
+  if (!isRecord(value) || type.kind === "list") return true
+  if (type.kind === "map" && !mayHoldFields(items)) return true
+  for (const name of Object.keys(value)) {
+    const field = type.kind === "map" ? items : type.fields.get(name)
+    if (field === undefined ? !type.keepsUnknown : !isKnown(field, value[name], depth + 1)) return false
+  }
+  return true
+}
+
+const mayHoldFields = (type: KubernetesType | undefined): boolean =>
+  type?.kind === "object" || type?.kind === "list" || type?.kind === "map"
+
+/**
+ * What strict field validation objects to: fields that occur twice in the text, then fields that do not exist. At most
+ * {@link maximumProblems}; with `fieldValidation=Warn` each is one warning.
+ *
+ * @param value the parsed text, not pruned yet
+ */
+export const strictFieldProblems = (type: KubernetesType, text: string, value: unknown): string[] => {
+  const unknown = unknownFields(type, value).map((path) => `unknown field ${JSON.stringify(path)}`)
+  const isCustom = schemaNameOf(type) === undefined
+  // The server's order for custom kinds; built-in ones come in the order of the text.
+  if (isCustom) unknown.sort()
+  return [...duplicateFields(text, isCustom ? undefined : type), ...unknown].slice(0, maximumProblems)
+}
+
+/**
+ * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. Of custom kinds only the metadata is
+ * decoded; the rest is refused by their schema, if at all.
+ */
+export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
+  const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined
+  return metadata !== undefined && isRecord(value)
+    ? decodeProblem(metadata, ownValue(value, "metadata"), "metadata")
+    : decodeProblem(type, value)
+}

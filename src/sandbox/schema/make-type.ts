@@ -1,0 +1,58 @@
+/** Building {@link KubernetesType} values: what is not said about a type is what the server assumes. */
+
+import type { KubernetesType } from "./kubernetes-type.ts"
+
+/**
+ * A type of a built-in kind. The server decodes those into structs, so it refuses a wrong JSON type while decoding; custom
+ * kinds are validated by their schema instead.
+ */
+export interface DecodedType extends KubernetesType {
+  /** The end of the schema's name, `v1.PodSpec` or `v1.Time`; of scalars `string`, `byte`, `int32`, `int64`…; of lists and maps the kind. */
+  readonly schemaName: string
+}
+
+/** The name of a built-in kind's schema, or `undefined` for a type of a custom kind. */
+export const schemaNameOf = (type: KubernetesType): string | undefined => (type as Partial<DecodedType>).schemaName
+
+const noFields: KubernetesType["fields"] = new Map()
+const noNames: ReadonlyArray<string> = []
+const noStrategies: KubernetesType["patchStrategies"] = new Set()
+
+/** A type of which only `rest` is known. */
+export const makeType = (kind: KubernetesType["kind"], rest: Partial<KubernetesType> = {}): KubernetesType => ({
+  kind,
+  fields: noFields,
+  required: noNames,
+  items: undefined,
+  listType: "atomic",
+  listMapKeys: noNames,
+  keyDefaults: noFields,
+  isAtomic: false,
+  patchMergeKey: undefined,
+  patchStrategies: noStrategies,
+  keepsUnknown: false,
+  isNullable: false,
+  default: undefined,
+  ...rest,
+})
+
+/** {@link makeType} for a built-in kind. Null is the zero value of its type everywhere, hence nullable. */
+export const makeDecodedType = (
+  kind: KubernetesType["kind"],
+  schemaName: string,
+  rest: Partial<KubernetesType> = {},
+): DecodedType => ({ ...makeType(kind, { isNullable: true, ...rest }), schemaName })
+
+/** Whether `value` is a JSON object (not null, not an array). */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Reads an own property; inherited ones (`constructor`, `__proto__`) are no fields of a JSON object. */
+export const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
+/** Writes an own property, also one called `__proto__`, which an assignment would take as the prototype. */
+export const setOwnValue = (record: Record<string, unknown>, key: string, value: unknown): void => {
+  if (key !== "__proto__") record[key] = value
+  else Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true })
+}

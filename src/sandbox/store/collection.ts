@@ -1,0 +1,97 @@
+/**
+ * Everything the server knows of one kind: live objects, bounded history, and who is told of changes. Listeners are
+ * called synchronously, in the order of the changes.
+ */
+
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { type Snapshot, snapshotOf } from "../../apiserver/list/snapshot.ts"
+import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
+import { formatGvk } from "../../kube/gvk.ts"
+import { History } from "./history.ts"
+
+/** What a put takes over from the state before. */
+export interface Stamps {
+  readonly creationTimestamp: string
+  /** 0 for objects without a spec. */
+  readonly generation: number
+  /** Digest of the spec's JSON; tells whether the next change bumps the generation. */
+  readonly specDigest: string
+}
+
+/** A live object: its newest state and what the next put of it needs. */
+export interface LiveObject {
+  readonly change: Change
+  /** Absent for states that clients wrote: a put wins them back from the object. */
+  readonly stamps?: Stamps
+  /** The real server would have stored it without what its defaults fill in at every read. Absent: it has not. */
+  readonly readBack?: boolean
+}
+
+/** How many states are kept sorted for lists that are being paged; an older page is rebuilt from the history. */
+const keptSnapshots = 4
+
+export class Collection {
+  /** `apps/v1.Deployment` */
+  readonly name: string
+  /** Replaced when the definition of a custom kind changes. */
+  resource: Resource
+  readonly live = new Map<string, LiveObject>()
+  readonly history: History
+  readonly #listeners = new Set<(record: ChangeRecord) => unknown>()
+  readonly #snapshots = new Map<bigint, Snapshot>()
+
+  constructor(resource: Resource, historyLimit: number, floor: bigint) {
+    this.resource = resource
+    this.name = formatGvk(resource.gvk)
+    this.history = new History(historyLimit, floor)
+  }
+
+  /** The function returned ends the subscription. */
+  listen(listener: (record: ChangeRecord) => unknown): () => unknown {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Makes `next` the state of its object; `undefined` removes the object that `record` deletes. */
+  apply(record: ChangeRecord, next: LiveObject | undefined): void {
+    const key = keyOf(record.change.namespace, record.change.name)
+    if (next === undefined) this.live.delete(key)
+    else this.live.set(key, next)
+    this.history.append(record)
+    for (const listener of this.#listeners) listener(record)
+  }
+
+  /** The state at a version from the history's floor on. */
+  snapshotAt(version: bigint): Snapshot {
+    const state = this.history.stateOf(version)
+    const known = this.#snapshots.get(state)
+    if (known !== undefined) return known
+    const snapshot = snapshotOf(this.statesAt(version).values())
+    this.#snapshots.set(state, snapshot)
+    for (const oldest of this.#snapshots.keys()) {
+      if (this.#snapshots.size <= keptSnapshots) break
+      this.#snapshots.delete(oldest)
+    }
+    return snapshot
+  }
+
+  /** By key: the newest state of every object that existed at the version. */
+  statesAt(version: bigint): Map<string, Change> {
+    const states = new Map<string, Change>()
+    for (const [key, { change }] of this.live) states.set(key, change)
+    for (const { change, previous } of this.history.after(version).toReversed()) {
+      const key = keyOf(change.namespace, change.name)
+      if (previous === undefined) states.delete(key)
+      else states.set(key, previous)
+    }
+    return states
+  }
+
+  /** Starts over with other objects and no history. Nobody is told: those who listen have been disconnected. */
+  reset(objects: ReadonlyMap<string, LiveObject>, floor: bigint): void {
+    this.live.clear()
+    for (const [key, object] of objects) this.live.set(key, object)
+    this.history.reset(floor)
+    this.#snapshots.clear()
+  }
+}

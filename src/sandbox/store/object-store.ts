@@ -1,0 +1,289 @@
+/**
+ * The sandbox's etcd: all objects of all kinds under one revision counter. Every put and every deletion takes the next
+ * revision, also when nothing changed; a {@link ObjectStore.write}, which clients cause, that changes nothing takes none.
+ *
+ * A put stringifies the object once and keeps no reference to it: the caller may go on changing it.
+ */
+
+import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
+import { UnknownKindError } from "../../apiserver/kinds/kind-errors.ts"
+import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
+import { type GvkName, gvkName, type Resource, type StoredAs } from "../../apiserver/kinds/resources.ts"
+import {
+  type Change,
+  type ChangeRecord,
+  type ChangeType,
+  keyOf,
+  makeChange,
+  type Owner,
+  parseObject,
+  restamped,
+} from "../../apiserver/watch/change.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import { UnknownObjectError } from "../errors.ts"
+import { type Randomness, systemRandomness } from "../randomness.ts"
+import type { MutableObject } from "../rules/kind-rules.ts"
+import { timestamp } from "../timestamp.ts"
+import { Collection, type LiveObject } from "./collection.ts"
+import type { Ledger } from "./ledger.ts"
+import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-encoding.ts"
+import { ParsedStates } from "./parsed-states.ts"
+import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
+
+export interface ObjectStoreOptions {
+  readonly clock: Clock
+  /** Default: the machine's. */
+  readonly random?: Randomness
+  readonly ledger: Ledger
+  readonly format: JsonFormat
+  /** Changes kept per kind. */
+  readonly historyLimit: number
+  /** The revision before the first change. */
+  readonly revision: bigint
+}
+
+/** Told of a change once everybody who watches has been; may write in turn. */
+export type StoreObserver = (collection: Collection, record: ChangeRecord) => void
+
+export class ObjectStore {
+  readonly #options: ObjectStoreOptions
+  readonly #collections = new Map<string, Collection>()
+  /** Kinds that are another view of a stored one, by name. */
+  readonly #views = new Map<string, StoredAs>()
+  readonly #observers: StoreObserver[] = []
+  readonly #parsed = new ParsedStates()
+  #revision: bigint
+  /** Where this past begins: a kind opened later is complete from here on too, having had no objects. */
+  #base: bigint
+
+  constructor(options: ObjectStoreOptions) {
+    this.#options = options
+    this.#revision = options.revision
+    this.#base = options.revision
+  }
+
+  /** The revision of the newest change of any kind. */
+  get revision(): bigint {
+    return this.#revision
+  }
+
+  get ledger(): Ledger {
+    return this.#options.ledger
+  }
+
+  get format(): JsonFormat {
+    return this.#options.format
+  }
+
+  /** For what belongs to the server itself, for as long as it lives. */
+  observe(observer: StoreObserver): void {
+    this.#observers.push(observer)
+  }
+
+  /** The next change gets the revision after this one; nothing else moves. */
+  advanceTo(revision: bigint): void {
+    this.#revision = revision
+  }
+
+  /** Another past: each kind holds the objects given (none if it is not mentioned) and no history. */
+  replace(revision: bigint, objects: ReadonlyMap<Collection, ReadonlyMap<string, LiveObject>>): void {
+    this.#revision = revision
+    this.#base = revision
+    for (const collection of this.#collections.values())
+      collection.reset(objects.get(collection) ?? new Map(), revision)
+  }
+
+  /** A kind that is stored as another one gets the collection of that one, which must be open. */
+  open(resource: Resource): Collection {
+    if (resource.storedAs !== undefined) {
+      const collection = this.collection(resource.storedAs.gvk)
+      this.#views.set(gvkName(resource.gvk), resource.storedAs)
+      return collection
+    }
+    const collection = new Collection(resource, this.#options.historyLimit, this.#base)
+    this.#collections.set(gvkName(resource.gvk), collection)
+    return collection
+  }
+
+  /** The kind of an open collection is described in another way from now on; its objects stay. */
+  reopen(resource: Resource): void {
+    if (resource.storedAs === undefined) this.collection(resource.gvk).resource = resource
+    else this.open(resource)
+  }
+
+  /** Closing a view leaves the objects where they are. */
+  close(resource: Resource): void {
+    if (!this.#views.delete(gvkName(resource.gvk))) this.#collections.delete(gvkName(resource.gvk))
+  }
+
+  /** Throws {@link UnknownKindError}. */
+  collection(gvk: GvkName): Collection {
+    const name = gvkName(gvk)
+    const view = this.#views.get(name)
+    const collection = this.#collections.get(view === undefined ? name : gvkName(view.gvk))
+    if (collection === undefined) throw new UnknownKindError({ gvk: name })
+    return collection
+  }
+
+  collections(): IterableIterator<Collection> {
+    return this.#collections.values()
+  }
+
+  put(gvk: GvkName, given: KubernetesObject): StoredObject {
+    const collection = this.collection(gvk)
+    const view = this.#views.get(gvkName(gvk))
+    const object = view === undefined ? given : (view.toStored(given) as KubernetesObject)
+    const { resource } = collection
+    const namespace = resource.namespaced ? (object.metadata.namespace ?? "default") : ""
+    const { name } = object.metadata
+    const existing = collection.live.get(keyOf(namespace, name))
+    const { stored, next } = this.stamp(resource, object, namespace, existing, ++this.#revision)
+    this.#apply(collection, { change: next.change, previous: existing?.change }, next)
+    return this.#seenAs(gvk, stored)
+  }
+
+  get(gvk: GvkName, namespace: string, name: string): StoredObject | undefined {
+    const { live, resource } = this.collection(gvk)
+    const object = live.get(keyOf(resource.namespaced ? namespace : "", name))
+    return object === undefined ? undefined : this.#seenAs(gvk, parseObject(object.change))
+  }
+
+  /** Throws {@link UnknownObjectError}. */
+  delete(gvk: GvkName, namespace: string, name: string): StoredObject {
+    const collection = this.collection(gvk)
+    const existing = collection.live.get(keyOf(collection.resource.namespaced ? namespace : "", name))
+    if (existing === undefined) throw new UnknownObjectError({ gvk: gvkName(gvk), namespace, name })
+    return this.#seenAs(gvk, parseObject(this.#delete(collection, existing)))
+  }
+
+  #seenAs(gvk: GvkName, stored: StoredObject): StoredObject {
+    const view = this.#views.get(gvkName(gvk))
+    return view === undefined ? stored : (view.fromStored(stored) as StoredObject)
+  }
+
+  /** Deletes every object of a kind, each with its event and its revision; none of a kind that is only a view. */
+  deleteAll(resource: Resource): void {
+    if (resource.storedAs !== undefined) return
+    const collection = this.collection(resource.gvk)
+    for (const object of [...collection.live.values()]) this.#delete(collection, object)
+  }
+
+  /**
+   * Makes a whole object, metadata included, the state of its name. Takes no version and tells nobody when nothing
+   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at. The object belongs
+   * to the store from then on. `readBack`: see {@link LiveObject}.
+   */
+  write(
+    collection: Collection,
+    object: MutableObject,
+    existing?: LiveObject,
+    before?: MutableObject,
+    readBack = false,
+  ): Change {
+    const { format } = this.#options
+    const encoding = encodeObject(collection.resource, object)
+    if (existing !== undefined && before !== undefined && (existing.readBack ?? false) === readBack) {
+      if (isUnchanged(existing.change, before, encoding, object, format)) return existing.change
+    }
+    const change = this.#change(collection, existing === undefined ? "ADDED" : "MODIFIED", object, encoding)
+    if (existing !== undefined) this.#parsed.forget(existing.change)
+    this.#parsed.keep(collection.resource, change, object)
+    this.#apply(collection, { change, previous: existing?.change }, readBack ? { change, readBack } : { change })
+    return change
+  }
+
+  /** The object of a state, for whoever is about to write another one: as if parsed anew, but often without parsing. */
+  takeParsed(change: Change): MutableObject {
+    return this.#parsed.take(change)
+  }
+
+  /** Removes an object whose last state, which only the DELETED event shows, is another than the one stored. */
+  remove(collection: Collection, existing: LiveObject, last?: MutableObject): Change {
+    if (last === undefined) return this.#delete(collection, existing)
+    const change = this.#change(collection, "DELETED", last, encodeObject(collection.resource, last))
+    return this.#forget(collection, existing, change)
+  }
+
+  /** Encodes an object as it stands at a revision, without storing it. */
+  stamp(
+    resource: Resource,
+    object: KubernetesObject,
+    namespace: string,
+    existing: LiveObject | undefined,
+    revision: bigint,
+  ): { stored: StoredObject; next: LiveObject } {
+    const spec = specTextOf(object)
+    const identity = this.#identity(spec, existing)
+    const { stored, json } = assemble(resource, object, namespace, identity, revision, spec)
+    const type: ChangeType = existing === undefined ? "ADDED" : "MODIFIED"
+    const { labels, name, deletionTimestamp } = object.metadata
+    const fields = {
+      type,
+      uid: identity.uid,
+      namespace,
+      name,
+      labels: labels && { ...labels },
+      revision,
+      terminating: typeof deletionTimestamp === "string",
+      owners: ownersOf(stored.metadata),
+    }
+    return { stored, next: { change: makeChange(fields, json, this.#options.format), stamps: identity } }
+  }
+
+  #identity(spec: string, existing: LiveObject | undefined): Identity {
+    const specDigest = digestOf(spec)
+    if (existing === undefined) {
+      const { clock, random = systemRandomness } = this.#options
+      return { uid: random.uid(), creationTimestamp: timestamp(clock), generation: spec === "" ? 0 : 1, specDigest }
+    }
+    const { uid } = existing.change
+    const { creationTimestamp, generation, specDigest: before } = existing.stamps ?? stampsOf(existing.change)
+    return { uid, creationTimestamp, generation: specDigest === before ? generation : generation + 1, specDigest }
+  }
+
+  #change(collection: Collection, type: ChangeType, object: MutableObject, encoding: Encoding): Change {
+    const { uid, namespace, name, labels, deletionTimestamp } = object.metadata
+    const revision = ++this.#revision
+    const fields = {
+      type,
+      uid: String(uid),
+      namespace: collection.resource.namespaced ? String(namespace) : "",
+      name: String(name),
+      // Copied, because the next write may change the object; label values have been checked to be text.
+      labels: labels === undefined || labels === null ? undefined : { ...(labels as Readonly<Record<string, string>>) },
+      revision,
+      terminating: typeof deletionTimestamp === "string",
+      owners: ownersOf(object.metadata),
+    }
+    return makeChange(fields, withVersion(encoding, revision), this.#options.format)
+  }
+
+  #delete(collection: Collection, existing: LiveObject): Change {
+    const change = restamped(existing.change, "DELETED", ++this.#revision, this.#options.format)
+    return this.#forget(collection, existing, change)
+  }
+
+  #forget(collection: Collection, existing: LiveObject, change: Change): Change {
+    this.#parsed.forget(existing.change)
+    this.#apply(collection, { change, previous: existing.change }, undefined)
+    return change
+  }
+
+  #apply(collection: Collection, record: ChangeRecord, next: LiveObject | undefined): void {
+    this.#options.ledger.record(collection.name, record.change)
+    collection.apply(record, next)
+    for (const observer of this.#observers) observer(collection, record)
+  }
+}
+
+/** Copied, so that nothing else of the object is kept for their sake. */
+const ownersOf = ({ ownerReferences }: Readonly<Record<string, unknown>>): ReadonlyArray<Owner> | undefined =>
+  Array.isArray(ownerReferences) && ownerReferences.length > 0
+    ? ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => ({
+        apiVersion,
+        kind,
+        name,
+        uid,
+        ...(blockOwnerDeletion === true ? { blockOwnerDeletion } : {}),
+      }))
+    : undefined

@@ -1,0 +1,44 @@
+/** Kinds that come and go while the server runs: by registration in the process, and by CustomResourceDefinitions. */
+
+import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
+import type { WatchStream } from "../../apiserver/watch/watch-stream.ts"
+import type { ObjectStore } from "./object-store.ts"
+
+export class ServedKinds {
+  readonly registry: ResourceRegistry
+  readonly #store: ObjectStore
+  readonly #streams: () => Iterable<WatchStream>
+
+  /** `streams` are the watches open at the moment it is called. */
+  constructor(registry: ResourceRegistry, store: ObjectStore, streams: () => Iterable<WatchStream>) {
+    this.registry = registry
+    this.#store = store
+    this.#streams = streams
+  }
+
+  /** Throws KindConflictError when the kind or its path is taken. */
+  add(resource: Resource): void {
+    this.registry.add(resource)
+    this.#store.open(resource)
+  }
+
+  /** Describes a served kind in another way: its objects stay, its watches end properly, as in the real server. */
+  replace(old: Resource, resource: Resource): void {
+    this.registry.remove(old)
+    this.registry.add(resource)
+    this.#store.reopen(resource)
+    this.#endWatches(old)
+  }
+
+  /** Its objects are deleted one by one, its watches end properly, its path and its group disappear. */
+  remove(resource: Resource): void {
+    this.#store.deleteAll(resource)
+    this.registry.remove(resource)
+    this.#store.close(resource)
+    this.#endWatches(resource)
+  }
+
+  #endWatches(resource: Resource): void {
+    for (const stream of this.#streams()) if (stream.resource === resource) stream.end()
+  }
+}
