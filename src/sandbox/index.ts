@@ -6,8 +6,7 @@
  * - {@link Sandbox}: an in-memory store that clients write to over HTTP and plain method calls change; a ledger of all it
  *   ever did to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
- * - {@link RecordingPlayer}: recorded watches, played back byte for byte in their own rhythm.
- * - {@link Faults}, on both: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
+ * - {@link Faults}: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
  *   that is down; the sandbox can also restart with another past.
  *
  * ```ts
@@ -26,7 +25,6 @@
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"
 export {
   KindConflictError,
-  RecordingError,
   RevisionNotHeldError,
   UnknownKindError,
   UnknownObjectError,
@@ -41,8 +39,6 @@ export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
-export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
-export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"
