@@ -1,19 +1,19 @@
 import "./scripts/require-node.js"
 import { defineConfig } from "vitest/config"
+import { patient } from "./test/harness/patience.ts"
 
 /**
- * Folders whose tests start no workers and no processes, and leave nothing behind in theirs: their files share a process, so that
- * the modules they share are evaluated once per worker and not once per file. That took 73 s of CPU instead of 157.
+ * Folders each of whose files needs a process of its own: they limit or measure the process, or kill actors for minutes. All others
+ * share processes, so that a module is evaluated once per process and not once per file, which is half a second of CPU for each.
  */
-const shared = [
-  "test/trace/**",
-  "test/wire/**",
-  "test/archive/**",
-  "test/kube/**",
-  "test/apiserver/**",
-  "test/sandbox/**",
-  "test/k8s/**",
+const isolated = [
+  "test/recorder/recorder/**",
+  "test/recorder/recorded/**",
+  "test/runtime/**",
+  "test/actors/exporter/**",
 ]
+const tests = "test/**/*.test.ts"
+const cluster = "test/cluster/**"
 
 /** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
 export default defineConfig({
@@ -21,23 +21,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "shared", include: shared.map((folder) => `${folder}/*.test.ts`), isolate: false },
+        test: { name: "shared", include: [tests], exclude: [cluster, ...isolated], isolate: false },
       },
       {
         extends: true,
-        test: { name: "isolated", include: ["test/**/*.test.ts"], exclude: ["test/cluster/**", ...shared] },
+        test: { name: "isolated", include: isolated.map((folder) => `${folder}/*.test.ts`) },
       },
     ],
-    // Brings dist/ up to date, because tests of actors start the bundles that users run.
-    globalSetup: ["test/bundles.ts"],
+    // The second brings dist/ up to date, because tests of actors start the bundles that users run.
+    globalSetup: ["test/harness/run-directory.ts", "test/bundles.ts"],
+    setupFiles: ["test/harness/patient-limits.ts", "test/harness/ends-with-its-test.ts"],
     // Processes, not threads: tests start worker threads of their own, measure memory and end processes.
     pool: "forks",
     // The smallest machine we measure on has two cores; the longest suites kill actors at random moments and mostly wait for them.
     maxWorkers: 3,
-    // No test waits on a wall clock. The slowest lawful thing is a worker's start on a busy machine.
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
-    teardownTimeout: 5_000,
+    teardownTimeout: patient(5000),
     allowOnly: false,
   },
 })

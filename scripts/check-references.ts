@@ -84,8 +84,8 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
   }
 
   const problemOfPath = (path: string, anchor: string | undefined): string | undefined => {
-    // `src/cli/NAME.ts`: any name.
-    const pattern = path.replace(/(?<=\/)[A-Z]+(?=\.ts$)/, "*")
+    // `src/FOLDER/NAME.ts`: any folder, any name.
+    const pattern = existsSync(join(root, path)) ? path : path.replace(/(?<=\/)[A-Z]+(?=\/|\.ts$)/g, "*")
     const isThere = /[*{]/.test(pattern)
       ? globSync(pattern, { cwd: root }).length > 0
       : existsSync(join(root, path)) || (/\/\d{4}$/.test(path) && globSync(`${path}-*.md`, { cwd: root }).length === 1)
@@ -110,7 +110,7 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
     return [
       ...[...paths].map(([, path = "", anchor]) => problemOfPath(path, anchor)),
       ...[...bare].map(([, name = ""]) =>
-        names.has(name) || foreign.has(name) ? undefined : `no file is called ${name}`,
+        names.has(name) || foreign.has(name) || /^[A-Z]+\.ts$/.test(name) ? undefined : `no file is called ${name}`,
       ),
       ...[...decisions].map(([, number]) => problemOfPath(`docs/decisions/${number}`, undefined)),
       // Sections of our own pages are named by their heading, which can be looked up; RFCs and other sites have their own way.
@@ -123,7 +123,9 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
   const inNumbers = (line: string): ReadonlyArray<string | undefined> =>
     numbered.flatMap(({ cited, page: path, defined }) =>
       [...line.matchAll(cited)].map(([text]) =>
-        defined(text).test(page(path)) ? undefined : `${path} does not define ${text}`,
+        defined(text).test(page(path))
+          ? undefined
+          : `${path} does not define ${/^\d/.test(text) ? `rule ${text}` : text}`,
       ),
     )
 

@@ -44,70 +44,20 @@ export const layers: ReadonlyArray<Layer> = [
 
 /** Imports that the table forbids and the code still has. The list may only become shorter. */
 export interface Exception {
-  readonly file: string
+  readonly files: ReadonlyArray<string>
+  /** What these files import beyond what their folder may, in the words of the table. */
   readonly imports: ReadonlyArray<string>
 }
 
 export const exceptions: ReadonlyArray<Exception> = [
   {
-    file: "src/apiserver/api-server-options.ts",
-    imports: ["src/sandbox/faults.ts"],
-  },
-  {
-    file: "src/apiserver/api-server.ts",
-    imports: ["src/sandbox/faults.ts", "src/sandbox/writes/receive-write.ts"],
-  },
-  {
-    file: "src/apiserver/backend.ts",
-    imports: ["src/sandbox/writes/write-request.ts"],
-  },
-  {
-    file: "src/apiserver/exchange.ts",
-    imports: ["src/sandbox/writes/write-request.ts"],
-  },
-  {
-    file: "src/apiserver/kinds/served-kinds.ts",
-    imports: ["src/sandbox/object-store.ts"],
-  },
-  {
-    file: "src/apiserver/objects/object-encoding.ts",
-    imports: ["src/sandbox/rules/fields.ts", "src/sandbox/rules/kind-rules.ts"],
-  },
-  {
-    file: "src/apiserver/objects/parsed-states.ts",
-    imports: ["src/sandbox/rules/kind-rules.ts"],
-  },
-  {
-    file: "src/apiserver/path-check.ts",
-    imports: ["src/sandbox/writes/subresources/subresources.ts"],
-  },
-  {
-    file: "src/apiserver/watch/past.ts",
-    imports: ["src/sandbox/object-store.ts"],
-  },
-  {
-    file: "src/blob/deadline.ts",
-    imports: ["src/runtime/clock.ts"],
-  },
-  {
-    file: "src/blob/open-target.ts",
-    imports: ["src/runtime/clock.ts"],
-  },
-  {
-    file: "src/blob/optional-package.ts",
-    imports: ["src/runtime/errors.ts"],
-  },
-  {
-    file: "src/blob/part-writer.ts",
-    imports: ["src/runtime/clock.ts"],
-  },
-  {
-    file: "src/host/controller.ts",
-    imports: ["src/sandbox/workload/cluster.ts"],
-  },
-  {
-    file: "src/host/event-recorder.ts",
-    imports: ["src/sandbox/workload/cluster.ts"],
+    files: [
+      "src/blob/deadline.ts",
+      "src/blob/open-target.ts",
+      "src/blob/optional-package.ts",
+      "src/blob/part-writer.ts",
+    ],
+    imports: ["runtime"],
   },
 ]
 
@@ -131,19 +81,21 @@ const override = (includes: ReadonlyArray<string>, patterns: ReadonlyArray<unkno
   return { includes, linter: { rules: { style: { noRestrictedImports } } } }
 }
 
-/** What a folder may not import, `excepted` aside. A folder at the top may import everything. */
-const forbidden = (
-  table: ReadonlyArray<Layer>,
-  { folder, imports, reason }: Layer,
-  excepted: ReadonlyArray<string>,
-) => {
+/** The rule of a folder; none for one that may import everything. */
+const rulesOf = (table: ReadonlyArray<Layer>, { folder, imports, reason }: Layer) => {
   const others = table.map((layer) => layer.folder).filter((other) => other !== folder && !imports.includes(other))
   if (others.length === 0) return []
-  const single = [...imports.filter((path) => path.includes("/")), ...excepted.map((path) => path.slice("src/".length))]
-  const group = [...others.map((other) => `../**/${other}/**`), ...single.map((path) => `!../**/${path}`)]
+  const modules = imports.filter((path) => path.includes("/")).map((path) => `!../**/${path}`)
   const rule = imports.length === 0 ? "no other folder" : `${imports.join(", ")} and nothing else`
   const message = [`src/${folder} imports ${rule} (scripts/layers.ts).`, reason].filter(Boolean).join(" ")
-  return [{ group, message }]
+  return [{ group: [...others.map((other) => `../**/${other}/**`), ...modules], message }]
+}
+
+/** The folder of some files, which may import a little more. @throws Error if they are of no folder, or of several */
+const widened = (table: ReadonlyArray<Layer>, { files, imports }: Exception): Layer => {
+  const layer = table.find(({ folder }) => files.every((file) => file.startsWith(`src/${folder}/`)))
+  if (layer === undefined) throw new Error(`${files.join(", ")}: not of one folder of the table`)
+  return { ...layer, imports: [...layer.imports, ...imports] }
 }
 
 /** The overrides of biome.json that concern `src`. */
@@ -152,24 +104,26 @@ export const overridesOf = (
   allowed: ReadonlyArray<Exception>,
 ): ReadonlyArray<Override> => [
   override(["src/**"], [clientLibrary]),
-  ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...forbidden(table, layer, [])])),
+  ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...rulesOf(table, layer)])),
   ...table
     .filter(({ folder }) => folder === "kube")
-    .map((layer) => override(["src/kube/credentials/**"], forbidden(table, layer, []))),
-  ...allowed.map(({ file, imports }) => {
-    const layer = table.find(({ folder }) => file.startsWith(`src/${folder}/`))
-    if (layer === undefined) throw new Error(`${file} is in no folder of the table`)
-    return override([file], [clientLibrary, ...forbidden(table, layer, imports)])
-  }),
+    .map((layer) => override(["src/kube/credentials/**"], rulesOf(table, layer))),
+  ...allowed.map((exception) =>
+    override(exception.files, [clientLibrary, ...rulesOf(table, widened(table, exception))]),
+  ),
 ]
 
-/** Exceptions that no import needs. */
+/** Exceptions that no import needs: `file does not import folder`. */
 export const unneeded = (allowed: ReadonlyArray<Exception>, root: string): ReadonlyArray<string> =>
-  allowed.flatMap(({ file, imports }) => {
-    const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : ""
-    const used = [...text.matchAll(/"(\.[^"\n]+\.ts)"/g)].map(([, path = ""]) => posix.join(dirname(file), path))
-    return imports.filter((path) => !used.includes(path)).map((path) => `${file} does not import ${path}`)
-  })
+  allowed.flatMap(({ files, imports }) =>
+    files.flatMap((file) => {
+      const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : ""
+      const used = [...text.matchAll(/"(\.[^"\n]+\.ts)"/g)].map(([, path = ""]) => posix.join(dirname(file), path))
+      return imports
+        .filter((path) => !used.some((target) => `${target}/`.startsWith(`src/${path}/`)))
+        .map((path) => `${file} does not import ${path}`)
+    }),
+  )
 
 interface Configuration {
   readonly overrides: ReadonlyArray<Override>

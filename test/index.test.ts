@@ -85,9 +85,7 @@ test("what the functions take, give and fail with has the names that are exporte
   expectTypeOf<Extract<RecorderNotice, { type: "kind" }>["report"]>().toEqualTypeOf<WatcherReport>()
   expectTypeOf<RecorderActors["reconfigure"]>().returns.resolves.toEqualTypeOf<Reconfiguration>()
   expectTypeOf<ReturnType<RecorderActors["closed"]>>().toEqualTypeOf<RecorderClose | undefined>()
-  expectTypeOf<Parameters<RecorderActors["exports"]["start"]>>().toEqualTypeOf<
-    [Omit<ExportJob, "export">, ExportReader]
-  >()
+  expectTypeOf<Parameters<RecorderActors["exports"]["start"]>>().toEqualTypeOf<[ExportJob, ExportReader]>()
   expectTypeOf<RunningExport["cancel"]>().toBeFunction()
   expectTypeOf<ExportRefused["fault"]>().toEqualTypeOf<"request" | "recording" | "busy">()
   expectTypeOf<StoreUnavailable["message"]>().toBeString()

@@ -14,7 +14,6 @@ import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ExportService } from "../../src/recorder/export/service.ts"
 import { memoryLimits, workerEntry } from "../../src/recorder/worker-entries.ts"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
-import { systemClock } from "../../src/runtime/clock.ts"
 import { defaultRestartPolicy } from "../../src/runtime/supervisor.ts"
 import { workerThread } from "../../src/runtime/thread/thread.ts"
 
@@ -50,7 +49,7 @@ const exporter = system.spawn({
   incarnation: () => 1,
   restart: defaultRestartPolicy,
 })
-const service = new ExportService(system, () => exporter, systemClock)
+const service = new ExportService(system, () => exporter)
 await Effect.runPromise(exporter.running())
 
 const exportOnce = async (): Promise<ExportCost> => {

@@ -2,6 +2,7 @@
 
 export const storeName = "store"
 export const exporterName = "exporter"
+export const readerName = "reader"
 
 /** The watcher of a kind; also the sender's name under which the store remembers its frames. */
 export const watcherName = (gvk: string): string => `watcher ${gvk}`
@@ -11,9 +12,6 @@ export const observationsMailbox = "observations"
 
 /** Store → watcher of that name: frames of `proto/stored-state.proto`. One mailbox each, since an outbox has one receiver. */
 export const storedStateMailbox = (watcher: string): string => `stored-state of ${watcher}`
-
-/** Exporter → whoever writes the export out: frames of `proto/export.proto`. */
-export const exportMailbox = "export-chunks"
 
 export const ownerResolverName = "owner-resolver"
 

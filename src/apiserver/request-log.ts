@@ -3,6 +3,9 @@
  * kind's stream was never reopened"). Keeps the newest entries up to a limit; numbers go on counting.
  */
 
+/** What the log calls a request that is for no object or collection. */
+export const discoveryScope = "discovery"
+
 export interface RequestEntry {
   /** Counts from 1, never reused. */
   readonly number: number
@@ -73,7 +76,8 @@ export class RequestLog {
     const opened = { ...entry, number: ++this.#last, status: 0 }
     this.#entries.push(opened)
     // Dropping a block at a time keeps this cheap: a shift per request would move the whole array.
-    if (this.#entries.length > this.#limit * 1.25) this.#entries = this.#entries.slice(-this.#limit)
+    if (this.#entries.length > this.#limit * 1.25)
+      this.#entries = this.#entries.slice(this.#entries.length - this.#limit)
     this.#wake()
     return (status) => {
       if (opened.status !== 0) return

@@ -89,7 +89,7 @@ export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>
   }
 }
 
-/** An earlier kubereel wrote the recording, and nobody has recorded on in it since: who only reads cannot bring it to today's format. */
+/** A build before the first release wrote the recording. Its format is neither read nor converted. */
 export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>()("OlderRecordingError", {
   directory: Schema.String,
   found: Schema.Number,
@@ -98,7 +98,7 @@ export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>
   override get message(): string {
     return (
       `the recording in ${this.directory} has format ${this.found}, this version reads format ${this.supported}. ` +
-      "Start `reel record` with this --data-dir once: it brings the recording to that format."
+      "It was written by a build before the first release. Record into another --data-dir."
     )
   }
 }

@@ -92,7 +92,7 @@ export class ArchiveReader {
   /**
    * Opens a recording, finished or being written.
    *
-   * @throws NotARecordingError, NewerRecordingError, ArchiveIoError, CorruptArchiveError
+   * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
    */
   static open(directory: string, options: BlockSourceOptions = {}): ArchiveReader {
     const database = openForReading(directory)

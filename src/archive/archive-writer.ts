@@ -64,14 +64,14 @@ export class ArchiveWriter {
    * Takes the directory, creating it if need be, and goes on where the last writer ended.
    *
    * @throws ArchiveError: DirectoryInUseError, DirectoryNotWritableError, NetworkFileSystemError, NewerRecordingError,
-   * NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
+   * OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
    */
   static open(directory: string, options: ArchiveWriterOptions = {}): ArchiveWriter {
     const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
     let database: DatabaseSync | undefined
     try {
-      const { fsync = "interval", maximumBytes, extending } = options
-      database = openForWriting(directory, { fsync, maximumBytes, extending })
+      const { fsync = "interval", maximumBytes } = options
+      database = openForWriting(directory, { fsync, maximumBytes })
       syncDirectory(directory)
       return new ArchiveWriter(directory, options, lock, database)
     } catch (error) {

@@ -14,7 +14,6 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { NewerRecordingError, NotARecordingError, OlderRecordingError, toArchiveError } from "./archive-errors.ts"
-import { extendTables } from "./earlier-formats.ts"
 import { TABLES } from "./tables.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
@@ -23,8 +22,8 @@ export const DATABASE_FILE = "recording.db"
 /** "reel" in ASCII: tells our databases from others (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7265656c
 
-/** The format this program writes, and the newest it reads (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 4
+/** The only format this program reads and writes (`PRAGMA user_version`). No release has written an earlier one. */
+export const FORMAT_VERSION = 5
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"
@@ -34,15 +33,6 @@ export interface WriterDatabaseOptions {
   readonly fsync: FsyncMode
   /** Upper limit of the database file; without it the disk is the limit. */
   readonly maximumBytes?: number | undefined
-  readonly extending?: ((change: FormatChange) => void) | undefined
-}
-
-/** A recording of an earlier format is being made one of today's: some 20 s for a million objects. */
-export interface FormatChange {
-  readonly from: number
-  readonly to: number
-  /** What of it is done, 0 to 1: 0 before it begins, 1 once it is on disk. */
-  readonly share: number
 }
 
 const PAGE_BYTES = 4096
@@ -56,17 +46,14 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024
 /**
  * Opens or creates the database of a recording for its only writer, who holds the directory's lock.
  *
- * @throws NewerRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
+ * @throws NewerRecordingError, OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const openForWriting = (directory: string, options: WriterDatabaseOptions): DatabaseSync => {
   const database = opened(directory, false)
   try {
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
     if (isEmpty(database)) create(database)
-    else {
-      const found = checkFormat(database, directory)
-      if (found < FORMAT_VERSION) extend(database, found, options.extending)
-    }
+    else checkFormat(database, directory)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
@@ -94,8 +81,7 @@ export const openForReading = (directory: string): DatabaseSync => {
   }
   const database = opened(directory, true)
   try {
-    const found = checkFormat(database, directory)
-    if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
+    checkFormat(database, directory)
     database.exec(`PRAGMA cache_size = -${READER_CACHE_KIBIBYTES}`)
     return database
   } catch (error) {
@@ -141,27 +127,14 @@ const create = (database: DatabaseSync): void => {
   `)
 }
 
-/** Brings a recording of an earlier format to this one. What older formats did not record is empty. */
-const extend = (database: DatabaseSync, found: number, told: WriterDatabaseOptions["extending"]): void => {
-  const tell = (share: number): void => told?.({ from: found, to: FORMAT_VERSION, share })
-  database.exec("BEGIN IMMEDIATE")
-  extendTables(database, found, (share) => {
-    // The last page is not written yet.
-    if (share < 1) tell(share)
-  })
-  database.exec(`PRAGMA user_version = ${FORMAT_VERSION}; COMMIT`)
-  tell(1)
-}
-
-/** The format found. */
-const checkFormat = (database: DatabaseSync, directory: string): number => {
+const checkFormat = (database: DatabaseSync, directory: string): void => {
   const application = pragma(database, "application_id")
   const found = pragma(database, "user_version")
   if (application !== APPLICATION_ID || found < 1) {
     throw new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
   }
   if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
-  return found
+  if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
 }
 
 const pragma = (database: DatabaseSync, name: "application_id" | "user_version"): number =>

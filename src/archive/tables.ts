@@ -1,7 +1,7 @@
 /** The tables of a recording as SQL. What is in them and why they are keyed as they are: schema.ts. */
 
-/** Lifecycles of pods, since format 2. */
-export const POD_TABLES = `
+/** Lifecycles of pods. */
+const POD_TABLES = `
   -- Pods that were ever seen to run. is_gone: it exists no more.
   CREATE TABLE pod (
     number INTEGER PRIMARY KEY,
@@ -30,11 +30,11 @@ export const POD_TABLES = `
 `
 
 /**
- * Who owns whom, since format 4. Objects refer to what their ownerReferences say, because all pods of a ReplicaSet say the same;
+ * Who owns whom. Objects refer to what their ownerReferences say, because all pods of a ReplicaSet say the same;
  * UIDs are keys only where there are few of them: a row per object under its random UID made 100,000 listed Pods write most pages
  * of its tree again in every commit, 4 s of CPU where all else took 3.
  */
-export const OWNER_TABLES = `
+const OWNER_TABLES = `
   -- owner_references: the JSON array as the server sent it.
   CREATE TABLE owner_set (
     id INTEGER PRIMARY KEY,
@@ -56,14 +56,15 @@ export const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
-/** All of them, of the format of today. */
+/** All of them. */
 export const TABLES = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  -- The state from which a kind's next watcher goes on; times are µs since the Unix epoch.
+  -- The state from which a kind's next watcher goes on; times are µs since the Unix epoch. recorded_since: when its first list was
+  -- complete, 0 before.
   CREATE TABLE kind (
     id INTEGER PRIMARY KEY,
     gvk TEXT NOT NULL UNIQUE,
@@ -73,9 +74,22 @@ export const TABLES = `
     next_object_number INTEGER NOT NULL,
     last_event_time INTEGER NOT NULL,
     cluster_uid TEXT NOT NULL,
-    list_reason TEXT NOT NULL DEFAULT '',
-    selection TEXT NOT NULL DEFAULT ''
+    list_reason TEXT NOT NULL,
+    selection TEXT NOT NULL,
+    recorded_since INTEGER NOT NULL
   ) STRICT;
+
+  -- How far each namespace of a kind is recorded that is watched namespace by namespace; complete_through of the kind is empty then.
+  -- complete_time 0: that of the kind.
+  CREATE TABLE kind_namespace (
+    kind INTEGER NOT NULL,
+    namespace TEXT NOT NULL,
+    complete_through TEXT NOT NULL,
+    complete_time INTEGER NOT NULL,
+    list_reason TEXT NOT NULL,
+    recorded_since INTEGER NOT NULL,
+    PRIMARY KEY (kind, namespace)
+  ) STRICT, WITHOUT ROWID;
 
   -- incarnation and frame are the last ones stored; handed_out is the last incarnation given to a starting sender.
   CREATE TABLE sender (
@@ -93,7 +107,7 @@ export const TABLES = `
     namespace TEXT NOT NULL,
     name TEXT NOT NULL,
     first_sequence INTEGER NOT NULL,
-    owners INTEGER NOT NULL DEFAULT 0,
+    owners INTEGER NOT NULL,
     PRIMARY KEY (kind, number)
   ) STRICT, WITHOUT ROWID;
 
@@ -137,9 +151,11 @@ export const TABLES = `
   ) STRICT;
   CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, is_full);
 
+  -- namespace: the only one that it concerns; empty: all of them.
   CREATE TABLE gap (
     sequence INTEGER PRIMARY KEY,
     kind INTEGER NOT NULL,
+    namespace TEXT NOT NULL,
     from_version TEXT NOT NULL,
     to_version TEXT NOT NULL,
     from_time INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 import type { LockHolder } from "./directory-lock.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
-import type { FormatChange, FsyncMode } from "./schema.ts"
+import type { FsyncMode } from "./schema.ts"
 import type { Acknowledgement } from "./sender-ledger.ts"
 
 /** How a recording is opened for writing. Every default suits `reel record`. */
@@ -21,8 +21,6 @@ export interface ArchiveWriterOptions {
   readonly limits?: Partial<ArchiveLimits>
   /** Kinds all of whose objects are recorded, whose owners need no question therefore. Default: none. */
   readonly recordedKinds?: ReadonlyArray<string>
-  /** Told how far an earlier format's recording is on its way to today's, many times a second. Default: nobody. */
-  readonly extending?: (change: FormatChange) => void
 }
 
 /** Sizes that shape a recording; readers need not know them. */

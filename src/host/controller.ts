@@ -4,13 +4,13 @@
  */
 
 import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
-import type { Kind } from "../kube/client/kinds.ts"
-import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
+import type { ApiObject, SelectorObject, StringMap } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
-import { selectorMatches } from "../kube/label-selector.ts"
-import type { Cluster } from "../sandbox/workload/cluster.ts"
+import type { Kind } from "../kube/kind.ts"
+import type { ChangeHandler } from "./change-feed.ts"
+import type { Cluster } from "./cluster.ts"
 import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
-import { type ChangeHandler, keyOf, objectKey } from "./object-cache.ts"
+import { keyOf, objectKey } from "./object-cache.ts"
 import { WorkQueue } from "./work-queue.ts"
 
 /** What a controller is given. */
@@ -53,6 +53,7 @@ export class KeyedController implements Controller {
     this.#initialKeys = initialKeys
     this.queue = new WorkQueue({
       clock: cluster.clock,
+      random: cluster.random,
       process: async (key) => {
         try {
           await reconcile(key)
@@ -97,10 +98,15 @@ export const enqueueSelf =
 
 /**
  * Queues the owners of objects that changed: before and after, as the owner may have changed; for orphans every owner in
- * the namespace whose selector would adopt them.
+ * the namespace whose selector would adopt them, as `matches` says.
  */
 export const enqueueOwners =
-  <T extends ApiObject>(controller: KeyedController, ownerKind: Kind, { cluster }: Surroundings): ChangeHandler<T> =>
+  <T extends ApiObject>(
+    controller: KeyedController,
+    ownerKind: Kind,
+    { cluster }: Surroundings,
+    matches: (selector: SelectorObject | undefined, labels: StringMap | undefined) => boolean,
+  ): ChangeHandler<T> =>
   (changes) => {
     const owners = cluster.cache<ApiObject & { readonly spec?: { readonly selector?: SelectorObject } }>(ownerKind)
     for (const { previous, current } of changes) {
@@ -112,7 +118,7 @@ export const enqueueOwners =
       }
       if (current === undefined || controllerOf(current) !== undefined) continue
       for (const owner of owners.inNamespace(current.metadata.namespace)) {
-        if (selectorMatches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
+        if (matches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
       }
     }
   }

@@ -10,7 +10,7 @@
 import { isTerminatingNamespace, NotFoundError } from "../kube/client/api-errors.ts"
 import { kinds } from "../kube/client/kinds.ts"
 import type { ApiObject } from "../kube/client/objects.ts"
-import type { Cluster } from "../sandbox/workload/cluster.ts"
+import type { Cluster } from "./cluster.ts"
 
 export type EventType = "Normal" | "Warning"
 

@@ -1,24 +1,20 @@
 /**
- * The objects of one kind as far as they are known: what a watch told, and what own writes were answered with.
+ * The objects of one kind as far as they are known: what a watch delivered, and what own writes returned.
  *
  * Own writes are entered at once, so a controller that has created a Pod sees it in its next look and never creates it
  * twice; the real controllers get there with counters of expected events. Versions decide: an older state of an object
  * never replaces a newer one, whichever way it came, and an object known to be gone does not come back.
  *
- * Every change is told to the handlers exactly once, in batches: those of one network read together.
+ * Handlers are told every change once, in batches (see {@link ChangeFeed}): the last state of every object reaches them, and so
+ * does the deletion of every object that they were told of, also when it happened while nothing was watched, and when another object
+ * has its name by then. Of states between two lists they see none.
  */
 
 import type { ApiObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../kube/resource-version.ts"
-
-/** `previous` is absent for an object that was not known, `current` for one that is gone. */
-export interface ObjectChange<T> {
-  readonly previous: T | undefined
-  readonly current: T | undefined
-}
-
-export type ChangeHandler<T> = (changes: ReadonlyArray<ObjectChange<T>>) => void
+import { ChangeFeed, type ChangeHandler } from "./change-feed.ts"
+import { ObjectIndex } from "./object-index.ts"
 
 /** `namespace/name`, or the bare name of a cluster-scoped object. */
 export const keyOf = ({ metadata }: ApiObject): string => objectKey(metadata.namespace, metadata.name)
@@ -26,18 +22,35 @@ export const keyOf = ({ metadata }: ApiObject): string => objectKey(metadata.nam
 export const objectKey = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`
 
+export interface CacheOptions {
+  /** Told what a handler threw. Default: it is thrown where nobody catches it, which ends the process. */
+  readonly onHandlerError?: (error: unknown) => void
+}
+
+const throwUncaught = (error: unknown): void =>
+  queueMicrotask(() => {
+    throw error
+  })
+
 export class ObjectCache<T extends ApiObject> {
   readonly #objects = new Map<string, T>()
-  readonly #ofNamespace = new Map<string, Set<string>>()
-  readonly #ofController = new Map<string, Set<string>>()
-  readonly #handlers: ChangeHandler<T>[] = []
-  #batch: ObjectChange<T>[] = []
+  readonly #indexes = new Map<string, ObjectIndex<T>>()
+  readonly #feed: ChangeFeed<T>
   /** UIDs of objects that own writes removed, until the watch has said so too. */
   readonly #gone = new Set<string>()
   /** Highest version the watch has told of: an absent object below it is gone, not new. */
   #told: ResourceVersion | undefined
   #listed: Map<string, T> | undefined
   #isNewHistory = false
+
+  constructor({ onHandlerError = throwUncaught }: CacheOptions = {}) {
+    this.#feed = new ChangeFeed(() => this.#objects.values(), onHandlerError)
+    this.addIndex("namespace", ({ metadata }) => [metadata.namespace ?? ""])
+    this.addIndex("controller", (object) => {
+      const owner = controllerOf(object)
+      return owner === undefined ? [] : [owner.uid]
+    })
+  }
 
   get size(): number {
     return this.#objects.size
@@ -56,19 +69,44 @@ export class ObjectCache<T extends ApiObject> {
   }
 
   inNamespace(namespace: string | undefined): ReadonlyArray<T> {
-    return this.#pick(this.#ofNamespace.get(namespace ?? ""))
+    return this.byIndex("namespace", namespace ?? "")
   }
 
   /** Those whose controlling ownerReference names this UID. */
   controlledBy(uid: string | undefined): ReadonlyArray<T> {
-    return uid === undefined ? [] : this.#pick(this.#ofController.get(uid))
+    return uid === undefined ? [] : this.byIndex("controller", uid)
   }
 
-  onChange(handler: ChangeHandler<T>): void {
-    this.#handlers.push(handler)
+  /** Makes objects be found by what `valuesOf` says of them. An index of the same name is replaced. */
+  addIndex(name: string, valuesOf: (object: T) => Iterable<string>): void {
+    const index = new ObjectIndex(valuesOf)
+    for (const [key, object] of this.#objects) index.enter(key, object)
+    this.#indexes.set(name, index)
   }
 
-  /** What the server answered to a write. */
+  /** Empty also for an index that does not exist. */
+  byIndex(name: string, value: string): ReadonlyArray<T> {
+    const found: T[] = []
+    for (const key of this.#indexes.get(name)?.keysOf(value) ?? []) {
+      const object = this.#objects.get(key)
+      if (object !== undefined) found.push(object)
+    }
+    return found
+  }
+
+  /** The objects there are already are told as additions, before anything else. Returns what ends it. */
+  onChange(handler: ChangeHandler<T>): () => void {
+    this.#feed.add(handler)
+    return () => this.#feed.remove(handler)
+  }
+
+  /** Tells the handlers of every object as if it had changed, for those whose work depends on more than the objects. */
+  resync(): void {
+    for (const object of this.#objects.values()) this.#feed.push({ previous: object, current: object })
+    this.flush()
+  }
+
+  /** What the server returned for a write. */
   wrote(object: T): void {
     const { uid } = object.metadata
     if (uid !== undefined && this.#gone.has(uid)) return
@@ -84,17 +122,18 @@ export class ObjectCache<T extends ApiObject> {
     const known = this.#objects.get(keyOf(object))
     if (uid === undefined || known?.metadata.uid !== uid) return
     this.#gone.add(uid)
-    this.#drop(known)
+    this.#drop(known, known)
     this.flush()
   }
 
+  /** Told to the handlers with the next {@link flush}. */
   watched(object: T, isDeleted: boolean): void {
     const { uid = "" } = object.metadata
     this.#tell(versionOf(object))
     if (isDeleted) {
       this.#gone.delete(uid)
       const known = this.#objects.get(keyOf(object))
-      if (known?.metadata.uid === uid) this.#drop(known)
+      if (known?.metadata.uid === uid) this.#drop(known, object)
     } else if (!this.#gone.has(uid)) this.#put(object)
   }
 
@@ -113,7 +152,7 @@ export class ObjectCache<T extends ApiObject> {
     for (const known of [...this.#objects.values()]) {
       const current = listed.get(keyOf(known))
       const isNewer = !this.#isNewHistory && version !== undefined && (versionOf(known) ?? 0) > version
-      if (current?.metadata.uid !== known.metadata.uid && !isNewer) this.#drop(known)
+      if (current?.metadata.uid !== known.metadata.uid && !isNewer) this.#drop(known, known, true)
     }
     const uids = new Set([...listed.values()].map(({ metadata }) => metadata.uid))
     for (const uid of this.#gone) if (!uids.has(uid)) this.#gone.delete(uid)
@@ -137,11 +176,7 @@ export class ObjectCache<T extends ApiObject> {
 
   /** Tells the handlers what has changed. */
   flush(): void {
-    while (this.#batch.length > 0) {
-      const changes = this.#batch
-      this.#batch = []
-      for (const handler of this.#handlers) handler(changes)
-    }
+    this.#feed.flush()
   }
 
   #tell(version: ResourceVersion | undefined): void {
@@ -158,50 +193,24 @@ export class ObjectCache<T extends ApiObject> {
       const after = versionOf(object)
       if (before !== undefined && after !== undefined && after <= before) return
     }
-    if (previous !== undefined) this.#unindex(key, previous)
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) {
-      this.#batch.push({ previous, current: undefined }, { previous: undefined, current: object })
-    } else this.#batch.push({ previous, current: object })
-    this.#objects.set(key, object)
-    enter(this.#ofNamespace, object.metadata.namespace ?? "", key)
-    const owner = controllerOf(object)
-    if (owner !== undefined) enter(this.#ofController, owner.uid, key)
-  }
-
-  #drop(object: T): void {
-    const key = keyOf(object)
-    this.#unindex(key, object)
-    this.#objects.delete(key)
-    this.#batch.push({ previous: object, current: undefined })
-  }
-
-  #unindex(key: string, object: T): void {
-    leave(this.#ofNamespace, object.metadata.namespace ?? "", key)
-    const owner = controllerOf(object)
-    if (owner !== undefined) leave(this.#ofController, owner.uid, key)
-  }
-
-  #pick(keys: ReadonlySet<string> | undefined): ReadonlyArray<T> {
-    const found: T[] = []
-    for (const key of keys ?? []) {
-      const object = this.#objects.get(key)
-      if (object !== undefined) found.push(object)
+      this.#drop(previous, previous, true)
+      this.#feed.push({ previous: undefined, current: object })
+    } else {
+      if (previous !== undefined) for (const index of this.#indexes.values()) index.leave(key, previous)
+      this.#feed.push({ previous, current: object })
     }
-    return found
+    this.#objects.set(key, object)
+    for (const index of this.#indexes.values()) index.enter(key, object)
+  }
+
+  #drop(known: T, last: T, isFinalStateUnknown = false): void {
+    const key = keyOf(known)
+    for (const index of this.#indexes.values()) index.leave(key, known)
+    this.#objects.delete(key)
+    this.#feed.push({ previous: last, current: undefined, ...(isFinalStateUnknown && { isFinalStateUnknown }) })
   }
 }
 
 const versionOf = (object: ApiObject): ResourceVersion | undefined =>
   parseResourceVersion(object.metadata.resourceVersion ?? "")
-
-const enter = (index: Map<string, Set<string>>, name: string, key: string): void => {
-  const keys = index.get(name)
-  if (keys === undefined) index.set(name, new Set([key]))
-  else keys.add(key)
-}
-
-const leave = (index: Map<string, Set<string>>, name: string, key: string): void => {
-  const keys = index.get(name)
-  keys?.delete(key)
-  if (keys?.size === 0) index.delete(name)
-}

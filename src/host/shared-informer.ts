@@ -1,95 +1,93 @@
 /**
- * One kind kept up to date for all controllers of one manager: the project's own watch session, feeding an object cache.
+ * One selection of objects kept up to date for everyone in the process who asks: a lossless watch feeding an object cache.
  *
- * What the session guarantees holds here: no change is lost over reconnects, expired versions, restored backups and
- * servers that fall silent; the cache is complete when `synced` resolves and catches up after every outage.
+ * What client-go's reflector and shared informer guarantee holds here:
+ * - The last state of every object, and every deletion, reach every handler, over reconnects, expired versions (410), restored
+ *   backups and servers that fall silent. A deletion that happened meanwhile is delivered with the next list, with the last state
+ *   known.
+ * - {@link SharedInformer.hasSynced} is true only after the first list is complete and the handlers have been told all of it.
+ * - A handler that is added late is told what there is first. One that throws costs no handler an event, itself included.
+ * - Changes of one object come in the order of its versions; handlers see each batch one after the other.
  */
 
-import { apiVersionOfKind, type Kind } from "../kube/client/kinds.ts"
+import type { ApiConnection } from "../kube/client/api-connection.ts"
 import type { ApiObject } from "../kube/client/objects.ts"
-import type { HttpClient } from "../kube/http/http-client.ts"
-import { compileDetectRules } from "../kube/scanner/object/detect-rules.ts"
-import { HttpEnquiries } from "../kube/watch/enquiries.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
-import { WatchSession } from "../kube/watch/session.ts"
-import type { WatchSink } from "../kube/watch/sink.ts"
-import type { Clock } from "../runtime/clock.ts"
+import { type ObjectWatch, type WatchOptions, watchObjects } from "../kube/client/watch-objects.ts"
+import type { Clock, Timer } from "../runtime/clock.ts"
 import { ObjectCache } from "./object-cache.ts"
 
-export interface InformerOptions {
-  readonly client: HttpClient
-  readonly kind: Kind
+export interface InformerOptions extends WatchOptions {
+  readonly connection: ApiConnection
   readonly clock: Clock
-  /** In [0, 1). */
-  readonly random: () => number
-  readonly policy?: Partial<WatchPolicy>
-  /** Told what an operator should see: refusals, alarms. */
-  readonly onTrouble?: (detail: string) => void
+  /**
+   * ms between two times at which the handlers are told of all objects as if they had changed, in case their work depends on
+   * something that nobody watches. Default: never; nothing is lost that it would have to repair.
+   */
+  readonly resyncMs?: number | undefined
+  /** Told what an operator should see: refusals, alarms, handlers that throw. */
+  readonly onTrouble?: ((detail: string) => void) | undefined
 }
 
 export class SharedInformer<T extends ApiObject> {
-  readonly cache = new ObjectCache<T>()
-  /** Resolves when the first list is complete and its changes have been told. Never rejects. */
+  readonly cache: ObjectCache<T>
+  /** Resolves when {@link hasSynced} becomes true. Never rejects. */
   readonly synced: Promise<void>
-  readonly #session: WatchSession
+  readonly #options: InformerOptions
+  readonly #watch: ObjectWatch
+  #hasSynced = false
+  #resync: Timer | undefined
 
-  constructor({ client, kind, clock, random, policy, onTrouble }: InformerOptions) {
-    let markSynced: () => void = () => undefined
-    this.synced = new Promise((resolve) => {
-      markSynced = resolve
-    })
-    const { cache } = this
+  constructor(options: InformerOptions) {
+    this.#options = options
+    const { kind, connection, onTrouble } = options
     const trouble = (detail: string): void => onTrouble?.(`${kind.plural}: ${detail}`)
-    const sink: WatchSink = {
-      isWritable: true,
-      observed: (action, fromList, _version, bytes, start, end) => {
-        const object = parseObject<T>(bytes.toString("utf8", start, end), kind)
-        if (fromList) cache.listedItem(object)
-        else cache.watched(object, action === 2)
-      },
-      readDone: () => cache.flush(),
+    const cache = new ObjectCache<T>({
+      onHandlerError: (error) => trouble(`a handler threw: ${error instanceof Error ? error.stack : String(error)}`),
+    })
+    this.cache = cache
+    let resolveSynced: () => void = () => undefined
+    this.synced = new Promise((resolve) => {
+      resolveSynced = resolve
+    })
+    this.#watch = watchObjects<T>(connection, options, {
       listStarted: () => cache.listStarted(),
+      listed: (object) => cache.listedItem(object),
       listCompleted: (version) => {
         cache.listCompleted(version)
-        markSynced()
+        this.#hasSynced = true
+        resolveSynced()
       },
+      changed: (object, isDeleted) => cache.watched(object, isDeleted),
+      readDone: () => cache.flush(),
       progressed: (version) => cache.progressed(version),
-      epochStarted: () => cache.newHistory(),
-      clusterIdentified: () => undefined,
+      historyStarted: () => cache.newHistory(),
       stateChanged: (state, detail) => {
         if (state === "forbidden" || state === "failing") trouble(`${state}: ${detail}`)
       },
       alarm: trouble,
-      unauthorized: () => trouble("the server does not accept the credentials"),
-    }
-    this.#session = new WatchSession({
-      transport: client,
-      enquiries: new HttpEnquiries(client, kind.gvk, undefined),
-      sink,
-      clock,
-      random,
-      policy: { ...defaultWatchPolicy, ...policy },
-      rules: compileDetectRules({ gvk: kind.gvk, detect: "all", ignore: [] }),
-      labelSelector: undefined,
-      fieldSelector: undefined,
-      resumeVersion: undefined,
-      clusterUid: undefined,
     })
   }
 
+  get hasSynced(): boolean {
+    return this.#hasSynced
+  }
+
   start(): void {
-    this.#session.start()
+    this.#watch.start()
+    this.#scheduleResync()
   }
 
   stop(): void {
-    this.#session.stop()
+    this.#resync?.cancel()
+    this.#watch.stop()
   }
-}
 
-/** Items of a list carry no apiVersion and kind; everything in the cache does. */
-const parseObject = <T extends ApiObject>(text: string, kind: Kind): T => {
-  const object = JSON.parse(text) as T
-  return object.apiVersion === undefined || object.kind === undefined
-    ? { ...object, apiVersion: apiVersionOfKind(kind), kind: kind.gvk.kind }
-    : object
+  #scheduleResync(): void {
+    const { resyncMs, clock } = this.#options
+    if (resyncMs === undefined) return
+    this.#resync = clock.after(resyncMs, () => {
+      this.cache.resync()
+      this.#scheduleResync()
+    })
+  }
 }

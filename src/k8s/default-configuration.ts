@@ -1,10 +1,10 @@
 /**
- * What a recorder in a cluster records unless it is told otherwise: the workloads and the lives of their pods.
+ * The default configuration of a recorder in a cluster: the workloads and the lifecycles of their pods.
  *
- * ConfigMaps are not among them. They are often asked for, but hold credentials more often than they should, and reading all
- * of a cluster's is a right to be asked for, not one to come with an installation.
+ * It does not include ConfigMaps: they contain credentials more often than they should, so the permission to read all of a
+ * cluster's ConfigMaps should be requested explicitly and not come with the installation.
  */
-export const defaultConfiguration = `# What is recorded: docs/reference/configuration.md. "reel k8s" computes the rights from it.
+export const defaultConfiguration = `# What is recorded: docs/reference/configuration.md. "reel k8s" computes the permissions from it.
 trackedObjects:
   apps/v1.DaemonSet: { trackLifecycle: true }
   apps/v1.Deployment: { trackLifecycle: true }

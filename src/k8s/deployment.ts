@@ -1,25 +1,25 @@
-/** The Deployment, its configuration and where it keeps the recording. */
+/** The Deployment, its configuration and the volume of the recording. */
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { podResources } from "./pod-resources.ts"
 import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"
 
-/** Where the container finds things; the image has neither path. */
+/** Mount paths in the container; none of them exists in the image. */
 const configurationDirectory = "/etc/kubereel"
 const configurationFile = "tracer.yml"
 const volumeDirectory = "/var/lib/kubereel"
 const tokenDirectory = "/etc/kubereel-tokens"
 
 /**
- * s from SIGTERM to SIGKILL. Stopping in order takes the recorder less than 15 s, most of it where a disk is slow; what is
- * not sealed then is on disk all the same and is sealed at the next start.
+ * s from SIGTERM to SIGKILL. The recorder shuts down in less than 15 s, most of it on a slow disk; blocks that are not sealed by then
+ * are on disk all the same and are sealed at the next start.
  */
 const gracePeriodSeconds = 60
 
 /**
- * A ConfigMap without a hash in its name: the recorder reads it anew when it changes, and a new name would start a new
- * pod for every change.
+ * A ConfigMap without a hash in its name: the recorder reloads it when it changes, whereas a new name would start a new pod for
+ * every change.
  */
 export const configMap = (settings: ManifestSettings): Manifest =>
   manifest({
@@ -45,7 +45,7 @@ export const volumeClaim = ({ volume, ...settings }: ManifestSettings): Manifest
 export const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> => [
   "record",
   `--config=${configurationDirectory}/${configurationFile}`,
-  // Below the volume, whose own directory may belong to root and hold a lost+found.
+  // A subdirectory, because the volume's root may belong to root and contain lost+found.
   `--data-dir=${volumeDirectory}/recording`,
   `--bind=${settings.bind}`,
   `--port=${httpPort}`,
@@ -60,7 +60,7 @@ export const containerArguments = (settings: ManifestSettings): ReadonlyArray<st
 const authenticationArguments = (authentication: Authentication): ReadonlyArray<string> => {
   switch (authentication.tag) {
     case "none":
-      // Who may reach the port is then the network's to say; the recorder wants to hear that it is meant.
+      // The network policy then decides who can reach the port; the recorder requires an explicit option for that.
       return ["--allow-anonymous"]
     case "kubernetes":
       return ["--auth=kubernetes"]
@@ -90,10 +90,16 @@ export const deployment = (settings: ManifestSettings): Manifest => {
         },
       },
     },
-    { path: ["spec", "strategy"], text: "One recorder at a time has the recording; a second would wait for its lock." },
+    { path: ["spec", "strategy"], text: "Only one recorder at a time can use the recording: it is locked." },
     { path: [...container, "resources"], text: formula.join("\n") },
-    { path: [...container, "livenessProbe"], text: "Answers while the process does, whatever the API server does." },
-    { path: [...container, "readinessProbe"], text: "No kind is in its first list. ?verbose names the state of each." },
+    {
+      path: [...container, "livenessProbe"],
+      text: "Succeeds while the process is alive, regardless of the API server.",
+    },
+    {
+      path: [...container, "readinessProbe"],
+      text: "Succeeds once every kind has finished its first list. ?verbose shows the state of each kind.",
+    },
   )
 }
 
@@ -152,7 +158,7 @@ const podSpec = (
   ],
 })
 
-/** The whole directory, so that a changed Secret arrives: the recorder reads the file again for each request. */
+/** Mounted as a directory, so that changes of the Secret arrive: the recorder reads the file again for each request. */
 const tokenVolumes = (authentication: Authentication) =>
   authentication.tag === "token"
     ? [
@@ -160,7 +166,7 @@ const tokenVolumes = (authentication: Authentication) =>
           name: "tokens",
           secret: {
             secretName: authentication.secret.name,
-            // Readable by its group, which is the pod's.
+            // Readable by its group, which is the pod's fsGroup.
             defaultMode: 0o440,
             items: [{ key: authentication.secret.key, path: authentication.secret.key }],
           },
@@ -169,13 +175,13 @@ const tokenVolumes = (authentication: Authentication) =>
     : []
 
 const environment = [
-  // SQLite and Node write temporary files there: nothing else can be written.
+  // For temporary files of SQLite and Node: no other directory is writable.
   { name: "TMPDIR", value: volumeDirectory },
-  // For Events on itself.
+  // For Events on the recorder's own pod.
   ...Object.entries(podVariables).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } })),
-  // What is asked for is the size of the emptyDir; with a claim nothing is, which reads as 0.
+  // With an emptyDir the request is its size limit; with a claim there is no request, which yields 0.
   { name: volumeVariable, valueFrom: { resourceFieldRef: { resource: "requests.ephemeral-storage" } } },
 ]
 
-/** A busy machine may answer late: a probe is about whether, not how fast. */
+/** Generous, because a busy machine may respond late: a probe checks whether it responds, not how fast. */
 const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSeconds: 5 })

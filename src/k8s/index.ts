@@ -1,8 +1,8 @@
 /**
- * What it takes to run the recorder in a cluster, as Kubernetes manifests.
+ * The Kubernetes manifests that run the recorder in a cluster.
  *
- * Manifests are data computed from settings; nothing is read or written here but the cluster's discovery documents, by
- * whoever resolves kinds.
+ * Manifests are data computed from settings. The only I/O is that of the function that resolves kinds, which reads the cluster's
+ * discovery documents.
  */
 
 export { defaultConfiguration } from "./default-configuration.ts"

@@ -1,8 +1,8 @@
-/** A Kubernetes object as plain data, with the comments that people read beside it. */
+/** A Kubernetes object as plain data, with comments for people. */
 
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
-/** Where a comment stands, and what it says; lines are separated by line breaks. An empty path: above the whole object. */
+/** A comment and its position; its lines are separated by line breaks. An empty path: above the whole object. */
 export interface Comment {
   readonly path: ReadonlyArray<string | number>
   readonly text: string

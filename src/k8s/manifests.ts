@@ -1,4 +1,4 @@
-/** Everything that a recorder in a cluster consists of, in an order in which it can be applied. */
+/** All manifests of a recorder in a cluster, in an order in which they can be applied. */
 import { configMap, deployment, volumeClaim } from "./deployment.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { monitoringManifests } from "./monitoring/monitoring.ts"
@@ -22,7 +22,7 @@ export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest
   ...(settings.monitoring ? monitoringManifests(settings) : []),
 ]
 
-/** Enforces what the pod claims of itself, so that an edit that gives it more is refused. */
+/** Enforces the restricted pod security standard, so that edits that give the pod more privileges are rejected. */
 const namespace = (settings: ManifestSettings): Manifest => {
   const standards = Object.fromEntries(
     ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]),

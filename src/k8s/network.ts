@@ -1,8 +1,8 @@
-/** How the recorder is reached, by whom, and whom it reaches. */
+/** The recorder's Service, network policy and disruption budget. */
 import { type Json, type Manifest, manifest } from "./manifest.ts"
 import { httpPort, labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
 
-/** Pods with this label, in the recorder's namespace, may reach it. */
+/** Pods with this label in the recorder's namespace may reach it. */
 export const clientLabel = { "kubereel.dev/export": "allowed" } as const
 
 export const service = (settings: ManifestSettings): Manifest =>
@@ -17,9 +17,9 @@ export const service = (settings: ManifestSettings): Manifest =>
   })
 
 /**
- * Without authentication whoever reaches the port can export, so few may. With it the API server, or a token, decides who exports, and any may
- * ask: the API server's service proxy too, which comes from where nobody knows. Probes and "kubectl port-forward" come from
- * the node, which no policy stops.
+ * Without authentication, anyone who can reach the port can export, so few clients are allowed. With authentication, the API server or
+ * a token decides who exports, and any client may connect, including the API server's service proxy, whose source address is unknown.
+ * Probes and "kubectl port-forward" come from the node, which no policy blocks.
  */
 export const networkPolicy = (settings: ManifestSettings): Manifest =>
   manifest(
@@ -38,17 +38,17 @@ export const networkPolicy = (settings: ManifestSettings): Manifest =>
       path: ["spec", "ingress"],
       text:
         settings.authentication.tag === "none"
-          ? "Who gets here can export. Probes and port-forwards come from the node, which no policy stops."
+          ? "Anyone admitted here can export. Probes and port-forwards come from the node, which no policy blocks."
           : settings.authentication.tag === "kubernetes"
-            ? "Anybody may ask: the recorder asks the API server who may have."
-            : "Anybody may ask: who has a token may have.",
+            ? "Open to all: the recorder has the API server authorise each request."
+            : "Open to all: each request needs a token.",
     },
     {
       path: ["spec", "egress"],
       text:
         settings.allowedTargets.length === 0
-          ? "The API server, which no selector can name. Its address is in the environment: no DNS is needed."
-          : "The API server, the object stores and their names: no selector can say where they are.",
+          ? "The API server, which no selector can match. Its address is in the environment, so DNS is not needed."
+          : "The API server, the object stores and DNS: no selector can match their addresses.",
     },
   )
 
@@ -72,8 +72,8 @@ const ingress = (settings: ManifestSettings): ReadonlyArray<{ readonly [key: str
 }
 
 /**
- * A recording in an emptyDir is gone with its pod, so no drain may take it along unasked; one on a claim is gone on with
- * elsewhere. A recorder that is not healthy never keeps a node from being drained.
+ * A recording in an emptyDir is lost with its pod, so a drain must not evict the pod; a recording on a claim is continued on another
+ * node. An unhealthy recorder never blocks a drain.
  */
 export const disruptionBudget = (settings: ManifestSettings): Manifest =>
   manifest(
@@ -90,7 +90,7 @@ export const disruptionBudget = (settings: ManifestSettings): Manifest =>
     {
       path: ["spec", "maxUnavailable"],
       text: settings.volume.isClaim
-        ? "The recording is on a claim: it goes on wherever the pod is started again."
-        : "The recording is gone with the pod: a drain waits until somebody has exported it and deletes the pod.",
+        ? "The recording is on a claim: it continues wherever the pod is started again."
+        : "The recording is lost with the pod: a drain waits until someone has exported it and deleted the pod.",
     },
   )

@@ -1,6 +1,6 @@
 /**
- * What the recorder's container asks for and may take, from measurements (measured-memory.ts, and bench/results/ingest.md). The
- * formulas are printed beside the numbers, because whoever tunes them has to know what they stand for.
+ * Resource requests and limits of the recorder's container, from measurements (measured-memory.ts and bench/results/ingest.md). The
+ * formulas are printed beside the numbers, for users who tune them.
  */
 import {
   exportMegabytes,
@@ -15,14 +15,14 @@ import type { ManifestSettings } from "./settings.ts"
 
 /** µs of CPU time per change, the whole process. */
 const microsecondsPerChange = 10.3
-/** CPU for the first lists: 100,000 Pods take 8.6 s of it, and so 43 s at this share of one. */
+/** CPU for the first lists: 100,000 Pods take 8.6 s of CPU time, which is 43 s at this share of a core. */
 const listingMillicores = 200
 
 export interface PodResources {
   readonly requests: { readonly cpu: string; readonly memory: string; readonly "ephemeral-storage"?: string }
-  /** No limit of CPU: a reader that is throttled is hung up on by the API server after some 100 ms. */
+  /** No CPU limit: the API server closes a watch whose reader is throttled for about 100 ms. */
   readonly limits: { readonly memory: string }
-  /** Lines that say how the numbers came about. */
+  /** Lines that explain how the numbers are computed. */
   readonly formula: ReadonlyArray<string>
 }
 
@@ -40,18 +40,19 @@ export const podResources = ({
   const memory = mebibytes(usual)
   const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
   return {
-    // A node that runs out of disk evicts first what uses more than it asked for.
+    // A node that runs out of disk space first evicts pods that exceed their requests.
     requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": volume.size }) },
     limits: { memory: mebibytes(worst) },
     formula: [
-      `memory, MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} for each further (${kinds} are watched)`,
-      `  + ${thousandObjects} for 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
-      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full and ${Math.ceil(exportMegabytes(expectedObjects))} for an export.`,
-      `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes a second. No limit: the API server`,
-      "  hangs up on a reader that is throttled.",
+      `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`,
+      `  + ${thousandObjects} per 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
+      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
+      `  and ${measuredMemory.reader} for queries of the recording.`,
+      `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes per second. No limit: the API server`,
+      "  closes watches whose reader is throttled.",
       ...(volume.isClaim
         ? []
-        : ["ephemeral-storage: the emptyDir. A full node evicts first what uses more than it asked for."]),
+        : ["ephemeral-storage: the emptyDir. A full node first evicts pods that exceed their requests."]),
     ],
   }
 }

@@ -1,13 +1,13 @@
-/** Manifests as YAML for people: comments beside what they are about, multi-line texts as blocks. */
+/** Renders manifests as YAML for people: with comments, and multi-line texts as blocks. */
 import { Document, isNode, isScalar, Scalar, visit } from "yaml"
 import type { Manifest } from "./manifest.ts"
 
-/** One stream of documents, with a final line break. `header` is a comment above all. */
+/** One stream of documents with a final line break. `header` is a comment at the top. */
 export const renderManifests = (manifests: ReadonlyArray<Manifest>, header: string): string =>
   `${commented(header)}\n${manifests.map((each) => `---\n${renderManifest(each)}`).join("")}`
 
 const renderManifest = ({ object, comments }: Manifest): string => {
-  // Shared labels would become anchors, which kubectl reads and people do not.
+  // Shared labels would become anchors, which kubectl can read but people do not like to.
   const document = new Document(object, { aliasDuplicateObjects: false })
   visit(document, {
     Scalar: (_, node) => {
@@ -21,7 +21,7 @@ const renderManifest = ({ object, comments }: Manifest): string => {
   return document.toString({ lineWidth: 0 })
 }
 
-/** Where the comment goes: before the key of a mapping, before the item of a list. */
+/** The node that the comment precedes: the key of a mapping or the item of a list. */
 const keyOrItem = (document: Document, path: ReadonlyArray<string | number>): unknown => {
   const last = path.at(-1)
   const parent: unknown = document.getIn(path.slice(0, -1), true)

@@ -1,18 +1,18 @@
-/** Everything that decides what the manifests say. The command line fills it in; nothing here is read from anywhere. */
+/** All settings of the manifests. The command line provides them; nothing is read from elsewhere. */
 import type { TrackedKind } from "../recorder/configuration/tracked-kind.ts"
 import type { Permissions } from "./rights/permissions.ts"
 
 /** Where the recording is kept. */
 export interface Volume {
-  /** Kubernetes quantity: `10Gi`. An emptyDir is limited to it, a claim asks for it. */
+  /** Kubernetes quantity such as `10Gi`: the limit of an emptyDir, the request of a claim. */
   readonly size: string
-  /** Whether a PersistentVolumeClaim keeps the recording when the pod goes. */
+  /** Whether a PersistentVolumeClaim keeps the recording when the pod is deleted. */
   readonly isClaim: boolean
   /** StorageClass of the claim; `undefined`: the cluster's default. */
   readonly storageClass: string | undefined
 }
 
-/** Who may export: anybody who reaches the port, those whom the API server lets, or who has a token of a Secret. */
+/** Who may export: anyone who can reach the port, users whom the API server authorises, or anyone with a token from a Secret. */
 export type Authentication =
   | { readonly tag: "none" }
   | { readonly tag: "kubernetes" }
@@ -24,20 +24,20 @@ export interface SecretKey {
   readonly key: string
 }
 
-/** Of that Secret as well: one token, for Prometheus. */
+/** Another key of that Secret, with a single token for Prometheus. */
 export const metricsKey = "metrics"
 
 export interface ManifestSettings {
-  /** Of the Deployment and, unless said otherwise, of everything else. */
+  /** Name of the Deployment and, unless stated otherwise, of all other objects. */
   readonly name: string
-  /** Where the recorder runs, not what it records. */
+  /** The namespace that the recorder runs in, not the one it records. */
   readonly namespace: string
   readonly image: string
-  /** Of kubereel, for the label. */
+  /** Version of kubereel, for the label. */
   readonly version: string
-  /** The configuration file as it is, comments included. */
+  /** The text of the configuration file, including comments. */
   readonly configuration: string
-  /** What that file means, `recordedNamespaces` applied. */
+  /** The kinds in that file, restricted to `recordedNamespaces`. */
   readonly kinds: ReadonlyArray<TrackedKind>
   /** `--namespace` of the recorder; empty: the whole cluster. */
   readonly recordedNamespaces: ReadonlyArray<string>
@@ -46,35 +46,35 @@ export interface ManifestSettings {
   readonly volume: Volume
   readonly fsync: "interval" | "always"
   readonly authentication: Authentication
-  /** Where in object stores the recorder may write traces, as `--allow-target` of the recorder takes them. */
+  /** Object store locations that the recorder may write traces to, as its `--allow-target` takes them. */
   readonly allowedTargets: ReadonlyArray<string>
   /** TCP ports of those stores. */
   readonly targetPorts: ReadonlyArray<number>
-  /** Secret with environment variables that let the recorder into those stores; `undefined`: it has none. */
+  /** Secret with the environment variables that hold the credentials for those stores; `undefined`: none. */
   readonly targetSecret: string | undefined
   /** Address to listen on within the pod: `0.0.0.0`, or `::` where pods have no IPv4 address. */
   readonly bind: string
-  /** Objects of the tracked kinds that are alive at once. */
+  /** Objects of the tracked kinds that exist at the same time. */
   readonly expectedObjects: number
-  /** Changes of them a second, at the busiest. */
+  /** Their changes per second at peak. */
   readonly expectedChangesPerSecond: number
   /** TCP ports that the API server listens on, behind its Service. */
   readonly apiServerPorts: ReadonlyArray<number>
-  /** CIDR blocks that may reach the recorder, besides the pods that may. */
+  /** CIDR blocks that may reach the recorder, in addition to the pods with {@link clientLabel}. */
   readonly allowedBlocks: ReadonlyArray<string>
-  /** Objects of the Prometheus operator and a dashboard for Grafana. */
+  /** Whether to add objects of the Prometheus operator and a Grafana dashboard. */
   readonly monitoring: boolean
-  /** Namespace of the Prometheus that scrapes. */
+  /** Namespace of the Prometheus that scrapes the recorder. */
   readonly monitoringNamespace: string
 }
 
 /** Port of the recorder's HTTP interface, as for `reel record`. */
 export const httpPort = 7777
 
-/** User and group of the process, those of distroless' nonroot; the image has no other but root. */
+/** User and group of the process: distroless' nonroot, the only user of the image besides root. */
 export const userId = 65_532
 
-/** Labels of everything. */
+/** Labels of all objects. */
 export const labelsOf = ({ name, version }: Pick<ManifestSettings, "name" | "version">) => ({
   ...selectorOf({ name }),
   "app.kubernetes.io/component": "recorder",
@@ -82,7 +82,7 @@ export const labelsOf = ({ name, version }: Pick<ManifestSettings, "name" | "ver
   "app.kubernetes.io/version": version,
 })
 
-/** Labels by which pods are found. Never changes: a Deployment's selector cannot. */
+/** Labels by which pods are selected. They must never change, because a Deployment's selector is immutable. */
 export const selectorOf = ({ name }: Pick<ManifestSettings, "name">) => ({
   "app.kubernetes.io/name": "kubereel",
   "app.kubernetes.io/instance": name,

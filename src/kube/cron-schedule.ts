@@ -2,7 +2,7 @@
  * Cron schedules as CronJobs take them: five fields with lists, ranges, steps and names, `@hourly` and its like, and
  * `@every 90s` (robfig/cron v3, ParseStandard).
  *
- * A small parser of our own: the rules are robfig's, and the libraries differ from them where it shows (docs/decisions/0019).
+ * A small parser of our own: the rules are robfig's, and the libraries differ from them where it shows.
  */
 
 import { parseDuration } from "./duration.ts"

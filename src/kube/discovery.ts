@@ -6,20 +6,15 @@
  * caller's; nothing is cached here.
  */
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "./gvk.ts"
-import type { HttpClient } from "./http/http-client.ts"
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "./http/request-once.ts"
+import type { ReadTransport } from "./http/transport.ts"
+import { groupVersionPath, type Kind } from "./kind.ts"
 import { type ApiStatus, statusOfResponse } from "./status.ts"
 
-/** Where the objects of one kind are. Plain data. */
-export interface ApiResource {
-  readonly gvk: GroupVersionKind
-  /** Plural, lower case: `deployments`. */
-  readonly plural: string
-  readonly namespaced: boolean
+/** A kind as the server describes it. Plain data. */
+export interface ApiResource extends Kind {
   /** `get`, `list`, `watch`, …: what the server offers, whoever asks. */
   readonly verbs: ReadonlyArray<string>
-  /** `/api/v1` or `/apis/<group>/<version>`. */
-  readonly pathPrefix: string
 }
 
 export type Discovery =
@@ -36,27 +31,9 @@ export type Discovery =
   /** No complete answer. */
   | { readonly tag: "unreachable"; readonly failure: RequestFailure; readonly detail: string }
 
-/** `/api/v1` for the core group, `/apis/apps/v1` for others. */
-export const groupVersionPath = (gvk: GroupVersionKind): string =>
-  gvk.group === ""
-    ? `/api/${encodeURIComponent(gvk.version)}`
-    : `/apis/${encodeURIComponent(gvk.group)}/${encodeURIComponent(gvk.version)}`
-
-/**
- * The collection's path: of all namespaces, or of one. A namespace given for a cluster-scoped resource is ignored, since
- * its objects are in none.
- */
-export const resourcePath = (resource: ApiResource, namespace?: string): string => {
-  const scope =
-    resource.namespaced && namespace !== undefined && namespace !== ""
-      ? `/namespaces/${encodeURIComponent(namespace)}`
-      : ""
-  return `${resource.pathPrefix}${scope}/${encodeURIComponent(resource.plural)}`
-}
-
 /** Asks the server for one kind. Never rejects; one request, no retry. */
 export const discover = async (
-  client: Pick<HttpClient, "get">,
+  client: ReadTransport,
   gvk: GroupVersionKind,
   options: RequestOptions = {},
 ): Promise<Discovery> => {
@@ -81,7 +58,7 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
   const entry = ofKind.find((candidate) => candidate.verbs.includes("watch")) ?? ofKind[0]
   if (entry !== undefined) {
     const { name: plural, namespaced, verbs } = entry
-    return { tag: "found", resource: { gvk, plural, namespaced, verbs, pathPrefix: groupVersionPath(gvk) } }
+    return { tag: "found", resource: { gvk, plural, namespaced, verbs } }
   }
   const similar = resources.find((candidate) => candidate.kind.toLowerCase() === gvk.kind.toLowerCase())
   const hint = similar === undefined ? "" : `; ${formatGvk({ ...gvk, kind: similar.kind })} does`

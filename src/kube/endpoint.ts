@@ -21,3 +21,13 @@ export interface ApiEndpoint {
   /** Request headers: `Authorization`, impersonation. One entry per header line, so that repeated names survive. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
 }
+
+/** Where endpoints come from whose credentials change with time; `src/kube/credentials` provides one for a kubeconfig. */
+export interface EndpointSource {
+  /** What to talk to the server with now; the same object as before while nothing has changed. */
+  endpoint(): Promise<ApiEndpoint>
+  /** The server answered 401 to what `endpoint` returned: fetches fresh credentials for the next call of `endpoint`. */
+  onUnauthorized(): Promise<void>
+  /** Why the last refresh failed, while older credentials are still used. */
+  readonly problem?: { readonly message: string } | undefined
+}

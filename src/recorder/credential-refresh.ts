@@ -4,17 +4,7 @@
  * Whoever hands them on must leave out watchers that have them already: fresh credentials make a watcher try again at once, and
  * a server that refuses them would be asked as fast as it answers.
  */
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-
-/** Where requests' headers and certificates come from; the credentials module provides it. */
-export interface EndpointSource {
-  /** The same object as before while nothing has changed. */
-  endpoint(): Promise<ApiEndpoint>
-  /** The server refused what `endpoint` gave: fetch fresh credentials before the next answer. */
-  onUnauthorized(): Promise<void>
-  /** Why the last refresh failed, while older credentials are still used. */
-  readonly problem?: { readonly message: string } | undefined
-}
+import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 
 export interface CredentialListener {
   /** What is to be used now; the same object as before while nothing has changed. */

@@ -1,6 +1,5 @@
 /** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
 import * as Effect from "effect/Effect"
-import { isByNamespace } from "../actors/watcher/progress/namespace-text.ts"
 import { patiently } from "./patient-writes.ts"
 import type { WatchedStore } from "./spawn-watchers.ts"
 
@@ -17,13 +16,14 @@ export const recordStop = (store: WatchedStore, { gvk, detail, atMicros }: KindS
   Effect.gen(function* () {
     const { resumeVersion, completeTime } = yield* patiently(store, store.call("kindState", gvk))
     const gap = {
-      // A text of versions by namespace is none; the time says from when.
-      fromVersion: isByNamespace(resumeVersion) ? "" : resumeVersion,
+      // Empty also where each namespace has a version of its own; the time says from when.
+      fromVersion: resumeVersion,
       toVersion: "",
       fromTime: completeTime,
       toTime: atMicros,
       reason: "stopped" as const,
       detail,
+      namespace: "",
     }
     yield* patiently(store, store.call("recordGap", { gvk, gap }))
   })

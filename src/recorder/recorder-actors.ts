@@ -6,15 +6,16 @@
  *
  * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
  * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
- * exporter that keeps crashing is started again for ever: it harms nobody but who asks it.
+ * exporter, or a reader, that keeps crashing is started again for ever: that harms only those who ask it.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { exporterDefinition } from "../actors/exporter/definition.ts"
-import { exporterName, ownerResolverName, storeName, watcherName } from "../actors/names.ts"
+import { exporterName, ownerResolverName, readerName, storeName, watcherName } from "../actors/names.ts"
+import { readerDefinition } from "../actors/reader/definition.ts"
 import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
 import { type Clock, systemClock } from "../runtime/clock.ts"
@@ -23,18 +24,19 @@ import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.
 import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
-import { CredentialRefresh, type EndpointSource } from "./credential-refresh.ts"
+import { CredentialRefresh } from "./credential-refresh.ts"
 import { ExportService } from "./export/service.ts"
 import { KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
+import { makeReaderService } from "./reader-service.ts"
 import { recordStop } from "./record-stop.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
-export type { EndpointSource } from "./credential-refresh.ts"
+export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
 
@@ -138,8 +140,6 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             return
           case "refused":
             return refused(report)
-          case "extending":
-            return options.notify(report)
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()
@@ -162,12 +162,22 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         config: () => ({ directory: options.directory }),
         incarnation: counter(),
         restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-        onStateChange: (state, reason) => {
-          onStateChange(exporterName)(state, reason)
-          if (state === "backing-off") exports.exporterGone(reason)
-        },
+        onStateChange: onStateChange(exporterName),
       })
-    const exports = new ExportService(system, spawnExporter, clock)
+    const exports = new ExportService(system, spawnExporter)
+
+    const readerIncarnation = counter()
+    const spawnReader = () =>
+      system.spawn({
+        definition: readerDefinition,
+        name: readerName,
+        start: worker("reader"),
+        config: () => ({ directory: options.directory }),
+        incarnation: readerIncarnation,
+        restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
+        onStateChange: onStateChange(readerName),
+      })
+    const reader = yield* makeReaderService(system, spawnReader, clock)
 
     /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
@@ -284,6 +294,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       owners: resolution,
       system,
       exports,
+      /** Answers questions about the recording. */
+      reader,
       /** Fails when the recording cannot go on. */
       ended: Deferred.await(ended),
       /** How it ended; `undefined` until the scope is closed. */

@@ -142,7 +142,6 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const exportContext = (): ExportContext => ({
       actors,
       configuration: inForce(),
-      directory: dataDirectory,
       nowMicros: systemClock.wallMicros(),
     })
     // Not waited for: a server that accepts and never answers must not keep the interface shut.
@@ -165,8 +164,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         }),
       ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
       access,
-      turnedAway: (facts) => log.warn("turned away", { ...facts }),
-      coverage: (window) => askCoverage(actors, dataDirectory, window, systemClock.wallMicros()),
+      turnedAway: (facts) => log.warn("rejected", { ...facts }),
+      coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(),

@@ -208,7 +208,7 @@ export class Watchers {
       onStateChange: (state, reason) => {
         // Nobody is watching until the next life says so.
         if (state === "backing-off") {
-          const detail = `its watcher ended and is started again: ${reason.split("\n", 1)[0]}`
+          const detail = `its watcher stopped and is being restarted: ${reason.split("\n", 1)[0]}`
           statuses.set(gvk, "failing", detail, clock.wallMicros())
         }
         notify({ type: "actor", name, gvk, state, reason })

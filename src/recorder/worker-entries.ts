@@ -8,7 +8,7 @@ import { existsSync } from "node:fs"
 import type { MemoryLimits } from "../runtime/actor.ts"
 
 /** Roles that run in workers of their own. */
-export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter"
+export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter" | "reader"
 
 export const workerEntry = (role: WorkerRole): URL => {
   const bundled = new URL(`./workers/${role}.js`, import.meta.url)
@@ -28,4 +28,5 @@ export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {
   store: { oldGenerationMb: 512, youngGenerationMb: 3 },
   "owner-resolver": { oldGenerationMb: 256, youngGenerationMb: 3 },
   exporter: { oldGenerationMb: 1024, youngGenerationMb: 3 },
+  reader: { oldGenerationMb: 256, youngGenerationMb: 3 },
 }

@@ -14,6 +14,7 @@ import type { Clock } from "./clock.ts"
 import { type ControlInterface, exposeControl } from "./control.ts"
 import { Inbox, type InboxHandler, type InboxMetrics } from "./mailbox/inbox.ts"
 import { Outbox, type OutboxMetrics } from "./mailbox/outbox.ts"
+import { OpenStreams } from "./stream/open-streams.ts"
 
 /** From the supervisor to the host. */
 export type HostCommand =
@@ -77,7 +78,9 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   /** Links made before the body asked for the mailbox: one port per outbox, any number per inbox. */
   readonly #earlyOutboxes = new Map<string, MessagePort>()
   readonly #earlyInboxes = new Map<string, Array<AttachInbox>>()
+  readonly #streams: OpenStreams
   readonly #boot = new AbortController()
+  #interruptCalls = (): void => undefined
   #booted: Promise<void> = Promise.resolve()
   #incarnation = 0
   #control: MessagePort | undefined
@@ -94,6 +97,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
     this.#body = body
     this.#channel = channel
     this.#clock = clock
+    this.#streams = new OpenStreams(() => clock.monotonicMs())
   }
 
   receive(command: HostCommand): void {
@@ -143,7 +147,12 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
       .then((exit) => {
         if (this.#ended) return
         if (Exit.isSuccess(exit)) {
-          exposeControl(this.#definition.control, exit.value, command.control)
+          this.#interruptCalls = exposeControl(
+            this.#definition.control,
+            exit.value,
+            command.control,
+            (method, port, options) => this.#streams.open(method, port, options),
+          )
           this.#channel.post({ type: "running" })
         } else if (!(this.#stopping && Cause.hasInterruptsOnly(exit.cause))) {
           this.#crash(Cause.squash(exit.cause), Cause.hasFails(exit.cause))
@@ -205,7 +214,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   }
 
   #metrics(): ActorMetrics {
-    const outboxes: Record<string, OutboxMetrics> = {}
+    const outboxes: Record<string, OutboxMetrics> = this.#streams.metrics()
     for (const [mailbox, outbox] of this.#outboxes) outboxes[mailbox] = outbox.metrics()
     const inboxes: Record<string, InboxMetrics> = {}
     for (const [mailbox, inbox] of this.#inboxes) inboxes[mailbox] = inbox.metrics()
@@ -249,6 +258,8 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   }
 
   #closePorts(): void {
+    this.#interruptCalls()
+    this.#streams.close()
     for (const outbox of this.#outboxes.values()) outbox.detach()
     for (const inbox of this.#inboxes.values()) inbox.close()
     for (const port of this.#earlyOutboxes.values()) port.close()

@@ -8,9 +8,13 @@
  * - The proxy is pinned by the caller object for as long as that lives: comlink silently drops the calls in flight of a
  *   proxy that is garbage-collected (GoogleChromeLabs/comlink#692).
  *
+ * - A call that is interrupted, or misses its deadline, interrupts its handler where that awaits.
+ *
+ * A method may answer with a stream besides: a mailbox of its own, which the call carries (stream/outgoing-stream.ts).
+ *
  * Control calls are for rare things: start, stop, ask for metrics. Never one per event.
  */
-import type { MessagePort } from "node:worker_threads"
+import { MessageChannel, type MessagePort } from "node:worker_threads"
 import * as Comlink from "comlink"
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs"
 import * as Cause from "effect/Cause"
@@ -19,22 +23,38 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type { Clock } from "./clock.ts"
 import { ActorGone, CallDeadlineExceeded, CallDefect, type CallError } from "./errors.ts"
+import { IncomingStream, type StreamReceiver } from "./stream/incoming-stream.ts"
+import type { OutgoingStream, StreamOptions } from "./stream/outgoing-stream.ts"
 
 /** One method: what it takes, what it answers, and the domain errors it can fail with. */
 export interface ControlMethod {
   readonly payload: Schema.ConstraintCodec<unknown, unknown>
   readonly success: Schema.ConstraintCodec<unknown, unknown>
   readonly error: Schema.ConstraintCodec<unknown, unknown>
+  /** The method answers with a stream as well; it is asked with `stream` instead of `call`. Default: it does not. */
+  readonly stream?: StreamOptions
 }
+
+type StreamOf<Method> = Method extends { readonly stream: StreamOptions }
+  ? readonly [stream: OutgoingStream]
+  : readonly []
 
 /** What an actor can be asked. */
 export type ControlInterface = Readonly<Record<string, ControlMethod>>
 
-/** The actor's side: one Effect per method. */
+/** The actor's side: one Effect per method. That of a method with a stream says whether the answer comes; it goes on after that. */
 export type ControlHandlers<I extends ControlInterface> = {
   readonly [M in keyof I]: (
     payload: I[M]["payload"]["Type"],
+    ...stream: StreamOf<I[M]>
   ) => Effect.Effect<I[M]["success"]["Type"], I[M]["error"]["Type"]>
+}
+
+/** A stream as its caller has it. */
+export interface OpenedStream<Success> {
+  readonly answer: Success
+  /** Cancels what is still to come; the receiver hears nothing more. */
+  readonly close: () => void
 }
 
 /** ms a call may take unless it says otherwise: long enough for a busy actor's longest batch, short enough for a probe. */
@@ -47,23 +67,40 @@ type Reply =
 
 /** The one thing that comlink exposes. */
 interface Remote {
-  call(method: string, payload: unknown): Promise<Reply>
+  /** `id` is the caller's, to cancel it by. */
+  call(id: number, method: string, payload: unknown, stream: MessagePort | undefined): Promise<Reply>
+  cancel(id: number): void
 }
 
-/** Answers calls that arrive at `port` until it is closed. */
+/** Makes the sending end of a stream that a call brought. */
+export type OpenStream = (method: string, port: MessagePort, options: StreamOptions) => OutgoingStream
+
+type Handler = (payload: unknown, stream?: OutgoingStream) => Effect.Effect<unknown, unknown>
+
+const noStreams: OpenStream = (method) => {
+  throw new Error(`${method} cannot open a stream here`)
+}
+
+/** Answers calls that arrive at `port` until it is closed. Returns what interrupts the handlers at work. */
 export const exposeControl = <I extends ControlInterface>(
   definition: I,
   handlers: ControlHandlers<I>,
   port: MessagePort,
-): void => {
+  open: OpenStream = noStreams,
+): (() => void) => {
+  const running = new Map<number, AbortController>()
   const remote: Remote = {
-    async call(method, payload) {
+    async call(id, method, payload, stream) {
       const schema = definition[method]
-      const handler = handlers[method]
+      const handler = handlers[method] as Handler | undefined
       if (schema === undefined || handler === undefined) return { tag: "defect", description: `no method ${method}` }
+      const { stream: options } = schema
+      if ((options === undefined) !== (stream === undefined))
+        return { tag: "defect", description: `${method} ${options === undefined ? "has no" : "needs a"} stream` }
+      const outgoing = options && stream && open(method, stream, options)
       const answer = Schema.decodeUnknownEffect(schema.payload)(payload).pipe(
         Effect.orDie,
-        Effect.flatMap((decoded) => handler(decoded)),
+        Effect.flatMap((decoded) => (outgoing === undefined ? handler(decoded) : handler(decoded, outgoing))),
         Effect.matchEffect({
           onSuccess: (value) =>
             Schema.encodeUnknownEffect(schema.success)(value).pipe(
@@ -77,11 +114,20 @@ export const exposeControl = <I extends ControlInterface>(
             ),
         }),
       )
-      const exit = await Effect.runPromiseExit(answer)
+      const interruption = new AbortController()
+      running.set(id, interruption)
+      const exit = await Effect.runPromiseExit(answer, { signal: interruption.signal })
+      running.delete(id)
       return Exit.isSuccess(exit) ? exit.value : { tag: "defect", description: Cause.pretty(exit.cause) }
+    },
+    cancel(id) {
+      running.get(id)?.abort()
     },
   }
   Comlink.expose(remote, nodeEndpoint(port))
+  return () => {
+    for (const interruption of running.values()) interruption.abort()
+  }
 }
 
 /** The caller's side of one life of an actor. */
@@ -93,6 +139,8 @@ export class ControlCaller<I extends ControlInterface> {
   readonly #port: MessagePort
   /** Calls in flight, to fail when the actor goes. */
   readonly #pending = new Set<(error: ActorGone) => void>()
+  readonly #streams = new Set<IncomingStream>()
+  #lastId = 0
   #gone: ActorGone | undefined
 
   constructor(actor: string, definition: I, port: MessagePort, clock: Clock) {
@@ -108,10 +156,41 @@ export class ControlCaller<I extends ControlInterface> {
     payload: I[M]["payload"]["Type"],
     deadlineMs = defaultDeadlineMs,
   ): Effect.Effect<I[M]["success"]["Type"], I[M]["error"]["Type"] | CallError> {
+    return this.#call(method, payload, deadlineMs)
+  }
+
+  /**
+   * Asks a method that answers with a stream. The receiver may hear of frames before the answer is there; it hears nothing more once the
+   * call has failed or was interrupted.
+   */
+  stream<M extends keyof I & string>(
+    method: M,
+    payload: I[M]["payload"]["Type"],
+    receiver: StreamReceiver,
+    deadlineMs = defaultDeadlineMs,
+  ): Effect.Effect<OpenedStream<I[M]["success"]["Type"]>, I[M]["error"]["Type"] | CallError> {
+    return Effect.suspend(() => {
+      const { port1, port2 } = new MessageChannel()
+      const incoming = new IncomingStream(method, port1, receiver, () => this.#streams.delete(incoming))
+      this.#streams.add(incoming)
+      const close = (): void => incoming.close()
+      return this.#call(method, payload, deadlineMs, port2).pipe(
+        Effect.map((answer) => ({ answer, close })),
+        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.sync(close))),
+      )
+    })
+  }
+
+  #call<M extends keyof I & string>(
+    method: M,
+    payload: I[M]["payload"]["Type"],
+    deadlineMs: number,
+    stream?: MessagePort,
+  ): Effect.Effect<I[M]["success"]["Type"], I[M]["error"]["Type"] | CallError> {
     const schema = this.#definition[method] as I[M]
     return Schema.encodeUnknownEffect(schema.payload)(payload).pipe(
       Effect.orDie,
-      Effect.flatMap((encoded) => this.#exchange(method, encoded, deadlineMs)),
+      Effect.flatMap((encoded) => this.#exchange(method, encoded, deadlineMs, stream)),
       Effect.flatMap((reply): Effect.Effect<I[M]["success"]["Type"], I[M]["error"]["Type"] | CallError> => {
         if (reply.tag === "success") return Schema.decodeUnknownEffect(schema.success)(reply.value).pipe(Effect.orDie)
         if (reply.tag === "failure") {
@@ -129,10 +208,16 @@ export class ControlCaller<I extends ControlInterface> {
     this.#gone = error
     for (const fail of this.#pending) fail(error)
     this.#pending.clear()
+    for (const stream of [...this.#streams]) stream.gone(reason)
     this.#port.close()
   }
 
-  #exchange(method: string, encoded: unknown, deadlineMs: number): Effect.Effect<Reply, CallError> {
+  #exchange(
+    method: string,
+    encoded: unknown,
+    deadlineMs: number,
+    stream: MessagePort | undefined,
+  ): Effect.Effect<Reply, CallError> {
     return Effect.callback<Reply, CallError>((resume) => {
       if (this.#gone !== undefined) {
         resume(Effect.fail(this.#gone))
@@ -144,20 +229,27 @@ export class ControlCaller<I extends ControlInterface> {
         resume(outcome)
       }
       const lost = (error: ActorGone): void => settle(Effect.fail(error))
-      const timer = this.#clock.after(deadlineMs, () =>
-        settle(Effect.fail(new CallDeadlineExceeded({ actor: this.#actor, method, deadline: deadlineMs }))),
-      )
+      const id = ++this.#lastId
+      const timer = this.#clock.after(deadlineMs, () => {
+        this.#cancel(id)
+        settle(Effect.fail(new CallDeadlineExceeded({ actor: this.#actor, method, deadline: deadlineMs })))
+      })
       this.#pending.add(lost)
       const abandoned = Effect.sync(() => {
         timer.cancel()
-        this.#pending.delete(lost)
+        if (this.#pending.delete(lost)) this.#cancel(id)
       })
-      this.#remote.call(method, encoded).then(
+      this.#remote.call(id, method, encoded, stream && Comlink.transfer(stream, [stream])).then(
         (reply) => settle(Effect.succeed(reply)),
         (cause: unknown) =>
           settle(Effect.fail(new CallDefect({ actor: this.#actor, method, description: String(cause) }))),
       )
       return abandoned
     })
+  }
+
+  /** An actor that does not answer will not answer this either; nobody waits for it. */
+  #cancel(id: number): void {
+    void Promise.allSettled([this.#remote.cancel(id)])
   }
 }

@@ -18,8 +18,9 @@ import type { ActorDefinition } from "./actor.ts"
 import type { ActorMetrics, HostEvent } from "./actor-host.ts"
 import { BackOff, type BackOffPolicy } from "./back-off.ts"
 import type { Clock, Timer } from "./clock.ts"
-import { ControlCaller, type ControlInterface } from "./control.ts"
+import { ControlCaller, type ControlInterface, type OpenedStream } from "./control.ts"
 import { ActorGaveUp, ActorGone, type CallError } from "./errors.ts"
+import type { StreamReceiver } from "./stream/incoming-stream.ts"
 import type { StartThread, Thread } from "./thread/thread.ts"
 
 export type ActorState = "starting" | "running" | "backing-off" | "stopping" | "stopped" | "gave-up"
@@ -125,6 +126,20 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       const caller = this.#state === "running" || this.#state === "stopping" ? this.#caller : undefined
       if (caller === undefined) return Effect.fail(new ActorGone({ actor: this.name, reason: `it is ${this.#state}` }))
       return caller.call(method, payload, deadlineMs)
+    })
+  }
+
+  /** Asks the running life for an answer that comes as a stream. Fails at once with `ActorGone` while there is none. */
+  stream<M extends keyof Control & string>(
+    method: M,
+    payload: Control[M]["payload"]["Type"],
+    receiver: StreamReceiver,
+    deadlineMs?: number,
+  ): Effect.Effect<OpenedStream<Control[M]["success"]["Type"]>, Control[M]["error"]["Type"] | CallError> {
+    return Effect.suspend(() => {
+      const caller = this.#state === "running" ? this.#caller : undefined
+      if (caller === undefined) return Effect.fail(new ActorGone({ actor: this.name, reason: `it is ${this.#state}` }))
+      return caller.stream(method, payload, receiver, deadlineMs)
     })
   }
 

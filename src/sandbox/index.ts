@@ -23,18 +23,14 @@
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"
-export {
-  KindConflictError,
-  RevisionNotHeldError,
-  UnknownKindError,
-  UnknownObjectError,
-} from "../apiserver/errors.ts"
+export { KindConflictError, UnknownKindError } from "../apiserver/kinds/kind-errors.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
-export type { StreamingList } from "../apiserver/list/list-options.ts"
-export type { RequestEntry, RequestFilter, RequestLog } from "../apiserver/request-log.ts"
-export { discoveryScope, everything } from "../apiserver/scope.ts"
-export type { ExpiredAs, FaultKind, Faults } from "./faults/faults.ts"
+export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
+export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "../apiserver/request-log.ts"
+export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
+export type { FaultKind, Faults } from "./faults/faults.ts"
+export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"

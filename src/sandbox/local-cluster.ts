@@ -3,7 +3,7 @@
  * controllers, a scheduler and virtual nodes that run pods.
  */
 import { writeFile } from "node:fs/promises"
-import { HttpApiClient } from "../kube/client/api-client.ts"
+import { ApiClient } from "../kube/client/api-client.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
@@ -19,13 +19,13 @@ export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {
 export class LocalCluster implements AsyncDisposable {
   readonly sandbox: Sandbox
   /** A client for whoever wants to make something happen in it. */
-  readonly client: HttpApiClient
+  readonly client: ApiClient
   readonly #manager: WorkloadManager
 
   private constructor(sandbox: Sandbox, manager: WorkloadManager) {
     this.sandbox = sandbox
     this.#manager = manager
-    this.client = new HttpApiClient(sandbox.endpoint, { userAgent: "kubereel-sandbox" })
+    this.client = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-sandbox" })
   }
 
   /** Resolves when the nodes exist and the controllers watch. Rejects when the port cannot be had. */

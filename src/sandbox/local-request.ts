@@ -11,13 +11,13 @@ import {
   statusText,
   unknownResource,
 } from "../apiserver/answers/failure.ts"
-import type { Backend } from "../apiserver/backend.ts"
 import { missingIn } from "../apiserver/discovery/discovery.ts"
+import { isServedBelow } from "../apiserver/http/path-check.ts"
 import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"
 import { objectBytes } from "../apiserver/watch/change.ts"
+import type { StoreBackend } from "./store/store-backend.ts"
 import { mediaType, writeVerbOf } from "./writes/receive-write.ts"
-import { isServedBelow } from "./writes/subresources/subresources.ts"
 import type { WriteOutcome } from "./writes/write-request.ts"
 
 export interface LocalRequest {
@@ -40,7 +40,7 @@ export interface LocalAnswer {
 }
 
 /** Never throws for what a client may do wrong. */
-export const answerLocally = (backend: Backend, request: LocalRequest): LocalAnswer => {
+export const answerLocally = (backend: StoreBackend, request: LocalRequest): LocalAnswer => {
   const mark = request.path.indexOf("?")
   const path = mark < 0 ? request.path : request.path.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? "" : request.path.slice(mark + 1))
@@ -48,17 +48,18 @@ export const answerLocally = (backend: Backend, request: LocalRequest): LocalAns
   if (route.type !== "resource") return shown(pageNotFound)
   const resource = backend.registry.at(route.group, route.version, route.plural)
   if (resource === undefined) return shown(missingIn(backend.registry, route.group))
-  if (route.subresource !== undefined && !isServedBelow(resource, route.subresource)) return shown(unknownResource)
+  if (route.subresource !== undefined && !isServedBelow(resource, route.subresource, backend.unlistedSubresources))
+    return shown(unknownResource)
   return shown(
     request.method === "GET" ? read(backend, resource, route) : write(backend, resource, route, query, request),
   )
 }
 
-const read = (backend: Backend, resource: Resource, route: ResourceRoute): WriteOutcome => {
+const read = (backend: StoreBackend, resource: Resource, route: ResourceRoute): WriteOutcome => {
   const { name, namespace = "", subresource } = route
   if (name === undefined) return methodNotAllowed
   if (subresource !== undefined && subresource !== "status") {
-    return backend.readSubresource?.(resource, namespace, name, subresource) ?? unknownResource
+    return backend.readSubresource(resource, namespace, name, subresource) ?? unknownResource
   }
   const change = backend.get(resource, namespace, name)
   if (change === undefined) return objectNotFound(resource, name)
@@ -66,14 +67,14 @@ const read = (backend: Backend, resource: Resource, route: ResourceRoute): Write
 }
 
 const write = (
-  backend: Backend,
+  backend: StoreBackend,
   resource: Resource,
   route: ResourceRoute,
   query: URLSearchParams,
   { method, body, contentType, userAgent = "sandbox" }: LocalRequest,
 ): WriteOutcome => {
   const verb = writeVerbOf(method, route, resource)
-  if (verb === undefined || backend.write === undefined) return methodNotAllowed
+  if (verb === undefined) return methodNotAllowed
   const usual = method === "PATCH" ? "application/merge-patch+json" : "application/json"
   return backend.write({
     verb,

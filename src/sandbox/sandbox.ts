@@ -12,20 +12,18 @@
  * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
  */
 
-import { compact, type JsonFormat, spaced } from "../apiserver/answers/json-spacing.ts"
-import { ApiServer } from "../apiserver/api-server.ts"
-import type { ApiServerOptions } from "../apiserver/api-server-options.ts"
-import type { Backend } from "../apiserver/backend.ts"
+import { compact, spaced } from "../apiserver/answers/json-spacing.ts"
+import type { ApiServer } from "../apiserver/api-server.ts"
 import { warnProcess } from "../apiserver/http/trouble.ts"
 import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
 import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
 import type { RequestLog } from "../apiserver/request-log.ts"
-import { bookmarkLine } from "../apiserver/watch/watch-stream.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { systemClock, type Timer } from "../runtime/clock.ts"
+import { systemClock } from "../runtime/clock.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
+import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
 import { ClusterLife } from "./lifecycle/cluster-life.ts"
 import { answerLocally, type LocalAnswer, type LocalRequest } from "./local-request.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
@@ -33,14 +31,14 @@ import { Ledger, type LedgerMode } from "./store/ledger.ts"
 import { ObjectStore } from "./store/object-store.ts"
 import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./store/past.ts"
 import { ServedKinds } from "./store/served-kinds.ts"
+import type { StoreBackend } from "./store/store-backend.ts"
+import { receiveWrite } from "./writes/receive-write.ts"
 
-export interface SandboxOptions extends ApiServerOptions {
+export interface SandboxOptions extends FaultyServerOptions {
   /** Answer JSON with a space after every `:` and `,`, watch lines included. Default false. */
   readonly pretty?: boolean
   /** Changes kept per kind for watches that resume; beyond that 410. Default 100,000 (50 s at 2,000 events/s). */
   readonly historyLimit?: number
-  /** ms between bookmarks to those who allow them. Default 60,000, as the real server about does; 0 sends none. */
-  readonly bookmarkInterval?: number
   /** What the ledger keeps. Default `objects`. */
   readonly ledger?: LedgerMode
   /**
@@ -80,8 +78,9 @@ interface SandboxParts {
   readonly kinds: ServedKinds
   readonly store: ObjectStore
   readonly server: ApiServer
+  readonly faults: Faults
   readonly life: ClusterLife | undefined
-  readonly backend: Backend
+  readonly backend: StoreBackend
   readonly rebuild: () => void
 }
 
@@ -94,22 +93,18 @@ export class Sandbox {
   readonly #store: ObjectStore
   readonly #server: ApiServer
   readonly #life: ClusterLife | undefined
-  readonly #backend: Backend
+  readonly #backend: StoreBackend
   readonly #rebuild: () => void
-  readonly #format: JsonFormat
-  readonly #cancelBookmarks: () => void
 
-  private constructor({ kinds, store, server, life, backend, rebuild }: SandboxParts, options: SandboxOptions) {
+  private constructor({ kinds, store, server, faults, life, backend, rebuild }: SandboxParts) {
     this.ledger = store.ledger
-    this.faults = Object.assign(server.faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
+    this.faults = Object.assign(faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
     this.#kinds = kinds
     this.#store = store
     this.#server = server
     this.#life = life
     this.#backend = backend
     this.#rebuild = rebuild
-    this.#format = store.format
-    this.#cancelBookmarks = this.#repeatBookmarks(options)
   }
 
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -135,10 +130,14 @@ export class Sandbox {
       lifecycle,
       onTrouble,
     })
-    const server: ApiServer = await ApiServer.listen(backend, options, format)
+    const { server, faults }: FaultyServer = await listenWithFaults(backend, options, {
+      format,
+      write: (exchange, route, resource, form) =>
+        receiveWrite(exchange, route, resource, form, (request) => backend.write(request)),
+    })
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
-    return new Sandbox({ kinds, store, server, life, backend, rebuild }, options)
+    return new Sandbox({ kinds, store, server, faults, life, backend, rebuild })
   }
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
@@ -213,15 +212,7 @@ export class Sandbox {
 
   /** Sends a bookmark to every watch, of one kind or of all, that allows them. */
   bookmarkNow(plural?: string): void {
-    const version = this.#store.revision
-    const lines = new Map<Resource, Buffer>()
-    for (const stream of this.#server.streams) {
-      const { resource } = stream
-      if (plural !== undefined && resource.plural !== plural) continue
-      const line = lines.get(resource) ?? bookmarkLine(resource, version, false, this.#format)
-      lines.set(resource, line)
-      stream.bookmark(version, line)
-    }
+    this.#server.sendBookmarks(plural)
   }
 
   /** The token that requests must carry from now on; `undefined` for none. */
@@ -230,8 +221,8 @@ export class Sandbox {
   }
 
   async close(): Promise<void> {
-    this.#cancelBookmarks()
     this.#life?.close()
+    this.faults.close()
     await this.#server.close()
   }
 
@@ -252,19 +243,6 @@ export class Sandbox {
     this.#rebuild()
     this.#life?.rebuild()
     this.faults.dropConnections()
-  }
-
-  #repeatBookmarks({ clock = systemClock, bookmarkInterval = 60_000 }: SandboxOptions): () => void {
-    if (bookmarkInterval <= 0) return () => undefined
-    let timer: Timer
-    const next = (): void => {
-      timer = clock.after(bookmarkInterval, () => {
-        this.bookmarkNow()
-        next()
-      })
-    }
-    next()
-    return () => timer.cancel()
   }
 }
 

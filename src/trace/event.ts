@@ -37,13 +37,15 @@ export interface ObjectEvent {
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
 
-/** A range of one kind's history that the recording does not hold. Never left out of an export. */
+/** A range of one kind's history that the recording does not hold. In every export of the kind and the namespace that it concerns. */
 export interface GapEvent {
   readonly type: "gap"
   readonly sequence: number
   /** µs since the Unix epoch at which the gap was closed (the list that reconciled it was complete). */
   readonly time: number
   readonly gvk: string
+  /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */
+  readonly namespace: string
   /** Last version that is complete; the empty string if nothing was known. */
   readonly fromVersion: string
   /** Version from which the recording is complete again; the empty string while it is not. */

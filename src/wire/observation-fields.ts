@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { parseGvk } from "../kube/gvk.ts"
 import type { GapReason } from "../trace/event.ts"
+import { type NamespaceProgress, readNamespaceProgress } from "./namespace-progress.ts"
 import { GAP_REASONS, type Gap, GapTag, type NewObject, NewObjectTag, Tag } from "./observation-wire.ts"
 
 /** The bytes are not a frame. The sender has a defect or the bytes were damaged; nothing of the frame is used. */
@@ -57,6 +58,10 @@ export const parseColumns = (columns: Uint8Array) => {
   let tracksPods = false
   let listReason = ""
   let selection = ""
+  let namespaces: Array<number> | undefined
+  let isComplete = false
+  let leftNamespaces: Array<string> | undefined
+  let livesLag = false
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -122,6 +127,22 @@ export const parseColumns = (columns: Uint8Array) => {
         case Tag.selection:
           selection = reader.string()
           break
+        case Tag.namespaces: {
+          const { start, length } = span(reader)
+          namespaces ??= []
+          namespaces.push(start, start + length)
+          break
+        }
+        case Tag.complete:
+          isComplete = reader.bool()
+          break
+        case Tag.leftNamespaces:
+          leftNamespaces ??= []
+          leftNamespaces.push(reader.string())
+          break
+        case Tag.livesLag:
+          livesLag = reader.bool()
+          break
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -145,6 +166,10 @@ export const parseColumns = (columns: Uint8Array) => {
     tracksPods,
     listReason,
     selection,
+    namespaces: namespaces ?? NO_SPANS,
+    isComplete,
+    leftNamespaces: leftNamespaces ?? NO_STRINGS,
+    livesLag,
   }
 }
 
@@ -185,6 +210,7 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
   let reason = ""
   let detail = ""
   let gvk = ""
+  let namespace = ""
   reading(columns, () => {
     while (reader.pos < end) {
       const tag = reader.uint32()
@@ -195,15 +221,26 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
       else if (tag === GapTag.reason) reason = reader.string()
       else if (tag === GapTag.detail) detail = reader.string()
       else if (tag === GapTag.gvk) gvk = reader.string()
-      else skipUnknown(columns, reader, tag, GapTag.gvk >>> 3)
+      else if (tag === GapTag.namespace) namespace = reader.string()
+      else skipUnknown(columns, reader, tag, GapTag.namespace >>> 3)
     }
   })
   if (!isGapReason(reason)) throw malformed(columns, `gap reason ${JSON.stringify(reason)}`)
   if (!isTime(fromTime) || !isTime(toTime)) throw malformed(columns, `gap from ${fromTime} to ${toTime}`)
-  const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail }
+  const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail, namespace }
   if (gvk === "") return gap
   if (parseGvk(gvk) === undefined) throw malformed(columns, `gap of kind ${JSON.stringify(gvk)}`)
   return { ...gap, gvk }
+}
+
+/** Reads one `NamespaceProgress` between two offsets. @throws MalformedFrameError */
+export const parseNamespaceProgress = (columns: Uint8Array, start: number, end: number): NamespaceProgress => {
+  const reader = readerOf(columns, start, end)
+  let progress: NamespaceProgress | undefined
+  reading(columns, () => {
+    progress = readNamespaceProgress(reader, end)
+  })
+  return progress as NamespaceProgress
 }
 
 /** Whether a number can be a moment: whole µs since the Unix epoch. */
@@ -216,7 +253,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.selection >>> 3
+const LAST_FIELD = Tag.livesLag >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

@@ -48,6 +48,8 @@ export interface Gap {
   readonly reason: GapReason
   /** One sentence for people. */
   readonly detail: string
+  /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */
+  readonly namespace: string
   /** The kind that it is of, if that is not the frame's: the pod watcher speaks for pods and for their lifecycles. */
   readonly gvk?: string
 }
@@ -98,6 +100,10 @@ export const Tag = {
   tracksPods: (16 << 3) | 0,
   listReason: (17 << 3) | 2,
   selection: (18 << 3) | 2,
+  namespaces: (19 << 3) | 2,
+  complete: (20 << 3) | 0,
+  leftNamespaces: (21 << 3) | 2,
+  livesLag: (22 << 3) | 0,
 } as const
 
 /** Wire tags of `NewObject`. */
@@ -118,6 +124,7 @@ export const GapTag = {
   reason: (5 << 3) | 2,
   detail: (6 << 3) | 2,
   gvk: (7 << 3) | 2,
+  namespace: (8 << 3) | 2,
 } as const
 
 /** Wire tags of `PodLife`. */

@@ -12,6 +12,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
 import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
 import {
   type ActionCode,
@@ -27,13 +28,25 @@ import {
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
-/** Field headers of the six columns, of gvk and complete_through, plus epoch (6), time_base (9) and tracks_pods (3). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9 + 3
+/** Field headers of the six columns, of gvk and complete_through, plus epoch (6), time_base (9) and three booleans (3 each). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 3
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
 /** 64 events are what a 256 KiB frame of 4 KiB objects holds; the columns grow by doubling. */
 const DEFAULT_CAPACITY = 64
+
+/** What a frame says of a kind that is watched namespace by namespace. */
+export interface NamespacesNews {
+  /** Those of which there is anything new. */
+  readonly moved: ReadonlyArray<NamespaceProgress>
+  /** Those that are no longer watched. */
+  readonly left: ReadonlyArray<string>
+  /** All namespaces are complete with this frame, as of now. */
+  readonly isComplete: boolean
+  /** Pod lifecycles are not complete as far as `moved` says. */
+  readonly livesLag: boolean
+}
 
 /** Accumulates one frame at a time; make one per watcher and reuse it. */
 export class ObservationsBuilder {
@@ -57,7 +70,8 @@ export class ObservationsBuilder {
   #lastTime = 0
   #opaque = false
   #completeThrough = ""
-  /** Fields 10, 12, 13, 15, 17 and 18 in the order they came; rare, so coded at once. */
+  #keptBytes = 0
+  /** Fields 10, 12, 13, 15 and 17 to 22 in the order they came; rare, so coded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
 
@@ -100,6 +114,7 @@ export class ObservationsBuilder {
       this.#rare.pos +
       FIXED_BYTES +
       this.#gvkBytes +
+      this.#keptBytes +
       this.#completeThrough.length * UTF8_BYTES_PER_UNIT
     )
   }
@@ -132,6 +147,7 @@ export class ObservationsBuilder {
     this.#lastTime = 0
     this.#opaque = false
     this.#completeThrough = ""
+    this.#keptBytes = 0
     this.#rare.reset()
     if (!this.#fits(0)) throw new RangeError(`a frame of ${this.#gvk} does not fit into ${target.length} bytes`)
   }
@@ -212,9 +228,10 @@ export class ObservationsBuilder {
 
   /** Reports a missing range. `false` if it does not fit. */
   addGap(gap: Gap): boolean {
-    const { gvk = "" } = gap
-    const units = gap.fromVersion.length + gap.toVersion.length + gap.reason.length + gap.detail.length + gvk.length
-    if (!this.#fits(6 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
+    const { gvk = "", namespace } = gap
+    const versions = gap.fromVersion.length + gap.toVersion.length
+    const units = versions + gap.reason.length + gap.detail.length + gvk.length + namespace.length
+    if (!this.#fits(7 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
     const rare = this.#rare
     rare.uint32(Tag.gaps).fork()
     if (gap.fromVersion !== "") rare.uint32(GapTag.fromVersion).string(gap.fromVersion)
@@ -224,6 +241,7 @@ export class ObservationsBuilder {
     rare.uint32(GapTag.reason).string(gap.reason)
     if (gap.detail !== "") rare.uint32(GapTag.detail).string(gap.detail)
     if (gvk !== "") rare.uint32(GapTag.gvk).string(gvk)
+    if (namespace !== "") rare.uint32(GapTag.namespace).string(namespace)
     rare.ldelim()
     return true
   }
@@ -252,6 +270,28 @@ export class ObservationsBuilder {
     if (this.#fits(0)) return true
     this.#completeThrough = before
     return false
+  }
+
+  /**
+   * Keeps so many bytes of the frame free, for what is known only when it is finished; the last call counts. The target must have been
+   * made larger by them.
+   */
+  keepFree(bytes: number): void {
+    this.#keptBytes = bytes
+  }
+
+  /** How far a kind is recorded that is watched namespace by namespace. `false`, with nothing written, if it does not fit. */
+  namespaces({ moved, left, isComplete, livesLag }: NamespacesNews): boolean {
+    let bytes = 0
+    for (const progress of moved) bytes += namespaceProgressBytes(progress)
+    for (const namespace of left) bytes += FIELD_HEADER_BYTES + namespace.length * UTF8_BYTES_PER_UNIT
+    if (!this.#fits(bytes)) return false
+    const rare = this.#rare
+    for (const progress of moved) writeNamespaceProgress(rare, Tag.namespaces, progress)
+    for (const namespace of left) rare.uint32(Tag.leftNamespaces).string(namespace)
+    if (isComplete) rare.uint32(Tag.complete).bool(true)
+    if (livesLag) rare.uint32(Tag.livesLag).bool(true)
+    return true
   }
 
   /** Completes the frame: bytes used at the front of the target. Call `begin` before anything else. */

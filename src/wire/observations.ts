@@ -13,7 +13,16 @@
 
 import { parseGvk } from "../kube/gvk.ts"
 import type { ResourceVersion } from "../kube/resource-version.ts"
-import { expectWidth, isTime, malformed, parseColumns, parseGap, parseNewObject } from "./observation-fields.ts"
+import type { NamespaceProgress } from "./namespace-progress.ts"
+import {
+  expectWidth,
+  isTime,
+  malformed,
+  parseColumns,
+  parseGap,
+  parseNamespaceProgress,
+  parseNewObject,
+} from "./observation-fields.ts"
 import { parsePodLife } from "./observation-pod-life.ts"
 import { type ActionCode, type Gap, type NewObject, type PodLife, Tag, VANISHED } from "./observation-wire.ts"
 
@@ -103,6 +112,12 @@ export class Observations {
   readonly listReason: string
   /** What of the kind is asked for, where the frame says so; the empty string says nothing. */
   readonly selection: string
+  /** Whether with this frame all namespaces are complete, of a kind that is watched namespace by namespace. */
+  readonly isComplete: boolean
+  /** Namespaces that are no longer watched. */
+  readonly leftNamespaces: ReadonlyArray<string>
+  /** Whether pod lifecycles are not complete yet as far as the namespaces of this frame. */
+  readonly livesLag: boolean
 
   readonly #columns: Uint8Array
   readonly #view: DataView
@@ -118,6 +133,7 @@ export class Observations {
   readonly #newObjectSpans: ReadonlyArray<number>
   readonly #gapSpans: ReadonlyArray<number>
   readonly #podLifeSpans: ReadonlyArray<number>
+  readonly #namespaceSpans: ReadonlyArray<number>
   readonly #opaqueVersions: ReadonlyArray<string>
   /** Running sums, made when first asked for. */
   #offsets: Uint32Array | undefined
@@ -144,6 +160,9 @@ export class Observations {
     this.completeThrough = fields.completeThrough
     this.listReason = fields.listReason
     this.selection = fields.selection
+    this.isComplete = fields.isComplete
+    this.leftNamespaces = fields.leftNamespaces
+    this.livesLag = fields.livesLag
     this.hasOpaqueVersions = fields.opaqueVersions.length > 0
     this.#columns = columns
     this.#view = new DataView(columns.buffer, columns.byteOffset, columns.byteLength)
@@ -157,6 +176,7 @@ export class Observations {
     this.#newObjectSpans = fields.newObjects
     this.#gapSpans = fields.gaps
     this.#podLifeSpans = fields.podLives
+    this.#namespaceSpans = fields.namespaces
     this.tracksPods = fields.tracksPods
     this.#opaqueVersions = fields.opaqueVersions
   }
@@ -274,6 +294,17 @@ export class Observations {
     return parsePodLife(this.#columns, start, end)
   }
 
+  /** Namespaces that have news: how far they are recorded with this frame. */
+  get namespaceCount(): number {
+    return this.#namespaceSpans.length / 2
+  }
+
+  /** @throws MalformedFrameError unless the frame was checked. */
+  namespace(index: number): NamespaceProgress {
+    const [start, end] = [this.#namespaceSpans[index * 2] as number, this.#namespaceSpans[index * 2 + 1] as number]
+    return parseNamespaceProgress(this.#columns, start, end)
+  }
+
   /** Compares the columns with each other and reads what is otherwise read late. @throws MalformedFrameError */
   check(): void {
     const columns = this.#columns
@@ -293,6 +324,7 @@ export class Observations {
     for (let index = 0; index < this.newObjectCount; index++) this.newObject(index)
     for (let index = 0; index < this.gapCount; index++) this.gap(index)
     for (let index = 0; index < this.podLifeCount; index++) this.podLife(index)
+    for (let index = 0; index < this.namespaceCount; index++) this.namespace(index)
   }
 
   #sumLengths(): Uint32Array {

@@ -1,6 +1,36 @@
-/** The part of a stored state that tells of pods, `proto/stored-state.proto` fields 16 to 24 and 27. */
+/** The part of a stored state that tells of pods, `proto/stored-state.proto` fields 16 to 24, 27 and 29. */
 import type protobuf from "protobufjs/minimal.js"
-import type { LivesResumePoint, StoredPod, StoredPods } from "./stored-state.ts"
+import { type NamespaceProgress, readNamespaceProgress, writeNamespaceProgress } from "./namespace-progress.ts"
+
+/** A pod that has run and exists. Start and end are whole seconds since the Unix epoch. */
+export interface StoredPod {
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly start: number
+  /** `undefined` while it runs. */
+  readonly end: number | undefined
+  /** Whether it was ever seen with an owner. */
+  readonly owned: boolean
+}
+
+/** Where the recording of pod lifecycles ends, whichever watcher recorded them. */
+export interface LivesResumePoint {
+  /** The empty string when they were never complete, or are followed namespace by namespace. */
+  readonly resumeVersion: string
+  /** Empty unless they are followed namespace by namespace. */
+  readonly namespaces: ReadonlyArray<NamespaceProgress>
+  readonly epoch: number
+  /** µs since the Unix epoch; 0 for never. */
+  readonly completeTime: number
+}
+
+/** What a watcher needs to go on following pods. */
+export interface StoredPods {
+  readonly lives: LivesResumePoint
+  readonly nextPodNumber: number
+  readonly pods: ReadonlyArray<StoredPod>
+}
 
 export const writePods = (writer: protobuf.Writer, { lives, nextPodNumber, pods }: StoredPods): void => {
   if (pods.length > 0) {
@@ -25,6 +55,7 @@ export const writePods = (writer: protobuf.Writer, { lives, nextPodNumber, pods 
   writer.uint32((22 << 3) | 2).string(lives.resumeVersion)
   writer.uint32(23 << 3).uint32(lives.epoch)
   writer.uint32((24 << 3) | 1).double(lives.completeTime)
+  for (const progress of lives.namespaces) writeNamespaceProgress(writer, (29 << 3) | 2, progress)
 }
 
 /** Gathers the fields as they are met. */
@@ -39,6 +70,7 @@ export class PodColumns {
   #livesVersion = ""
   #livesEpoch = 0
   #livesTime = 0
+  readonly #livesProgress: Array<NamespaceProgress> = []
 
   /** Reads the field if it is one of these. */
   read(field: number, reader: protobuf.Reader): boolean {
@@ -52,6 +84,7 @@ export class PodColumns {
     else if (field === 22) this.#livesVersion = reader.string()
     else if (field === 23) this.#livesEpoch = reader.uint32()
     else if (field === 24) this.#livesTime = reader.double()
+    else if (field === 29) this.#livesProgress.push(readNamespaceProgress(reader, reader.uint32() + reader.pos))
     else return false
     return true
   }
@@ -76,6 +109,7 @@ export class PodColumns {
       resumeVersion: this.#livesVersion,
       epoch: this.#livesEpoch,
       completeTime: this.#livesTime,
+      namespaces: this.#livesProgress,
     }
     return { lives, nextPodNumber: this.#nextPodNumber, pods }
   }

@@ -4,12 +4,15 @@
  */
 import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../kube/resource-version.ts"
-import { PodColumns, writePods } from "./stored-pods.ts"
+import { type NamespaceProgress, readNamespaceProgress, writeNamespaceProgress } from "./namespace-progress.ts"
+import { PodColumns, type StoredPods, writePods } from "./stored-pods.ts"
 
 /** Where a kind's recording ends. */
 export interface KindResumePoint {
-  /** The empty string when the kind was never completely listed. */
+  /** The empty string when the kind was never completely listed, or was watched namespace by namespace. */
   readonly resumeVersion: string
+  /** Empty unless the kind was watched namespace by namespace. */
+  readonly namespaces: ReadonlyArray<NamespaceProgress>
   readonly epoch: number
   readonly nextObjectNumber: number
   /** µs since the Unix epoch; 0 for none. */
@@ -32,34 +35,6 @@ export interface StoredObject {
   readonly version: ResourceVersion | string
   readonly fingerprintLow: number
   readonly fingerprintHigh: number
-}
-
-/** A pod that has run and exists. Start and end are whole seconds since the Unix epoch. */
-export interface StoredPod {
-  readonly number: number
-  readonly uid: string
-  readonly namespace: string
-  readonly start: number
-  /** `undefined` while it runs. */
-  readonly end: number | undefined
-  /** Whether it was ever seen with an owner. */
-  readonly owned: boolean
-}
-
-/** Where the recording of pod lifecycles ends, whichever watcher recorded them. */
-export interface LivesResumePoint {
-  /** The empty string when they were never complete. */
-  readonly resumeVersion: string
-  readonly epoch: number
-  /** µs since the Unix epoch; 0 for never. */
-  readonly completeTime: number
-}
-
-/** What a watcher needs to go on following pods. */
-export interface StoredPods {
-  readonly lives: LivesResumePoint
-  readonly nextPodNumber: number
-  readonly pods: ReadonlyArray<StoredPod>
 }
 
 export interface StoredState extends KindResumePoint, StoredPods {
@@ -100,6 +75,7 @@ export const encodeStoredState = (state: StoredState): Uint8Array => {
   writePods(writer, state)
   writer.uint32(tag(25, 2)).string(state.listReason)
   writer.uint32(tag(26, 2)).string(state.selection)
+  for (const progress of state.namespaces) writeNamespaceProgress(writer, tag(28, 2), progress)
   writer.uint32(tag(15, 0)).uint32(state.incarnation)
   return writer.finish()
 }
@@ -115,6 +91,7 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
   let clusterUid = ""
   let listReason = ""
   let selection = ""
+  const progress: Array<NamespaceProgress> = []
   let numbers: Uint8Array = new Uint8Array(0)
   let versions: Uint8Array = new Uint8Array(0)
   let fingerprints: Uint8Array = new Uint8Array(0)
@@ -179,6 +156,9 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
       case 26:
         selection = reader.string()
         break
+      case 28:
+        progress.push(readNamespaceProgress(reader, reader.uint32() + reader.pos))
+        break
       default:
         if (!podColumns.read(field >>> 3, reader)) reader.skipType(field & 7)
     }
@@ -201,7 +181,7 @@ export const decodeStoredState = (bytes: Uint8Array): StoredState => {
   const { pods, nextPodNumber, lives } = podColumns.finish()
   return {
     ...{ resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation },
-    ...{ pods, nextPodNumber, lives, listReason, selection },
+    ...{ pods, nextPodNumber, lives, listReason, selection, namespaces: progress },
   }
 }
 

@@ -7,6 +7,7 @@ import {
   DiskFullError,
   NewerRecordingError,
   NotARecordingError,
+  OlderRecordingError,
   UncommittedFramesError,
 } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
@@ -191,12 +192,14 @@ describe("the state of a kind", () => {
       gvk: POD,
       epoch: 0,
       completeThrough: "",
+      namespaces: [],
       completeThroughTime: 0,
       nextObjectNumber: 1,
       lastEventTime: 0,
       clusterUid: "",
       listReason: "",
       selection: "",
+      recordedSince: 0,
     })
     expect([...archive.writer.liveObjects(POD)]).toEqual([])
   })
@@ -214,12 +217,14 @@ describe("the state of a kind", () => {
         gvk: POD,
         epoch: 2,
         completeThrough: "101",
+        namespaces: [],
         completeThroughTime: START + 1,
         nextObjectNumber: 3,
         lastEventTime: START + 1,
         clusterUid: "c-1",
         listReason: "",
         selection: "",
+        recordedSince: START + 1,
       })
       // A bookmark: no events, a version.
       writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 2, completeThrough: "150" }))
@@ -231,12 +236,14 @@ describe("the state of a kind", () => {
       gvk: POD,
       epoch: 2,
       completeThrough: "150",
+      namespaces: [],
       completeThroughTime: START + 5_000_000,
       nextObjectNumber: 3,
       lastEventTime: START + 1,
       clusterUid: "c-1",
       listReason: "",
       selection: "",
+      recordedSince: START + 1,
     })
   })
 
@@ -470,6 +477,19 @@ describe("opening", () => {
       `format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}. Upgrade`,
     )
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
+  })
+
+  test("refuses the recording of a build before the first release, also for writing, and leaves it as it is", () => {
+    const directory = temporaryDirectory()
+    opened(directory)[Symbol.dispose]()
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.exec(`PRAGMA user_version = ${FORMAT_VERSION - 1}`)
+    database.close()
+    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
+    expect(() => ArchiveReader.open(directory)).toThrow(
+      `format ${FORMAT_VERSION - 1}, this version reads format ${FORMAT_VERSION}. It was written by a build before the first release`,
+    )
+    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 1 }])
   })
 
   test("refuses another program's database", () => {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { DirectoryInUseError } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { testWorker } from "../harness/test-worker.ts"
 
@@ -33,7 +34,7 @@ const versionsIn = (directory: string): ReadonlyArray<number> => {
 }
 
 test("a writer killed in the middle of its commits loses nothing acknowledged and repeats nothing", {
-  timeout: 120_000,
+  timeout: patient(120_000),
 }, async () => {
   const directory = temporaryDirectory()
   const seed = Date.now() % 2 ** 31
@@ -72,7 +73,7 @@ test("a writer killed in the middle of its commits loses nothing acknowledged an
 })
 
 test("a disk that refuses a write fails the commit by name and leaves everything acknowledged", {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()
   // Files may not grow beyond 512 kB: the system answers EFBIG, SQLite an input/output error.
@@ -89,7 +90,7 @@ test("a disk that refuses a write fails the commit by name and leaves everything
 })
 
 test("a directory in use names host, process and start; the kernel frees it when that process is killed", {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()
   const child = start("hold", directory)

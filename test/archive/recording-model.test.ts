@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import type { Action } from "../../src/trace/event.ts"
+import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
 import { RecordingModel } from "./recording-model.ts"
@@ -222,7 +223,9 @@ class Recorder {
   }
 }
 
-test("whatever is recorded, in whatever order it is committed and reopened, is read as a plain list would have it", () => {
+test("whatever is recorded, in whatever order it is committed and reopened, is read as a plain list would have it", {
+  timeout: patient(60_000),
+}, () => {
   fc.assert(
     fc.property(fc.array(anyCommand, { maxLength: 120, size: "max" }), fc.nat(), (commands, seed) => {
       const directory = temporaryDirectory()
@@ -238,4 +241,4 @@ test("whatever is recorded, in whatever order it is committed and reopened, is r
     }),
     { numRuns: 25 },
   )
-}, 60_000)
+})

@@ -81,4 +81,5 @@ export const gapAt = (time: number, detail = "410 Gone"): Gap => ({
   toTime: time,
   reason: "expired",
   detail,
+  namespace: "",
 })

@@ -262,7 +262,10 @@ describe("an export", () => {
       exitCodes.ok,
       expect.stringContaining("1,234 events before label filters and owner filters, 2026-"),
     ])
-    const gap = { start: now - 30 * second, end: now - 20 * second, reason: "expired", detail: "" }
+    const gap = { start: now - 30 * second, end: now - 20 * second, namespace: "", reason: "expired", detail: "" }
+    expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [{ ...gap, namespace: "shop" }] }] })).toEqual(
+      expect.arrayContaining([expect.stringContaining("40.000001Z in namespace shop: expired\n")]),
+    )
     expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
       exitCodes.incomplete,
       expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),

@@ -9,7 +9,9 @@ export default defineConfig({
   root: new URL("../..", import.meta.url).pathname,
   test: {
     include: ["test/cluster/**/*.test.ts"],
-    globalSetup: ["test/bundles.ts", "test/cluster/control-plane.ts"],
+    // What the tests and the cluster of their own leave behind is found when that cluster is down.
+    globalSetup: ["test/harness/run-directory.ts", "test/bundles.ts", "test/cluster/control-plane.ts"],
+    setupFiles: ["test/harness/ends-with-its-test.ts"],
     pool: "forks",
     // One cluster: what one file changes, the next would see as noise.
     fileParallelism: false,

@@ -7,6 +7,7 @@ import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { patient } from "../harness/patience.ts"
 import { printed } from "./printed.ts"
 import { StagedImage } from "./staged-image.ts"
 
@@ -30,7 +31,7 @@ const instructions = (name: string): ReadonlyArray<string> => {
   return [...build.matchAll(new RegExp(`^${name} (.*)$`, "gm"))].map(([, rest = ""]) => rest)
 }
 
-test("what it copies is enough to build the image that is tested", { timeout: 120_000 }, async () => {
+test("what it copies is enough to build the image that is tested", { timeout: patient(120_000) }, async () => {
   for (const copied of instructions("COPY")) {
     const words = copied.split(" ")
     const target = words.pop() ?? ""

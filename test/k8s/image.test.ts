@@ -3,6 +3,7 @@ import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { patient } from "../harness/patience.ts"
 import { StagedImage } from "./staged-image.ts"
 
 let image: StagedImage
@@ -11,11 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => image?.[Symbol.asyncDispose]())
 
-test("it takes less than 80 MB of a registry", { timeout: 60_000 }, async () => {
+test("it takes less than 80 MB of a registry", { timeout: patient(60_000) }, async () => {
   expect(await image.compressedSize()).toBeLessThan(80e6)
 })
 
-test("it can write to every store: whole SDKs, with all that they need", { timeout: 60_000 }, async () => {
+test("it can write to every store: whole SDKs, with all that they need", { timeout: patient(60_000) }, async () => {
   const script = `for (const name of ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]) {
     const sdk = await import(name)
     console.log(Object.keys(sdk).filter((each) => /^(S3Client|BlobServiceClient|Storage)$/.test(each)).join())

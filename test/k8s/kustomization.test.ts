@@ -1,6 +1,6 @@
 /**
- * What stands below k8s/ is what `reel k8s` prints. After a change that is meant, `npm test -- test/k8s/kustomization.test.ts -u`
- * writes the files anew.
+ * The files in k8s/ are what `reel k8s` prints. After an intended change, `npm test -- test/k8s/kustomization.test.ts -u`
+ * writes the files again.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"

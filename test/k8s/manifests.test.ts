@@ -211,7 +211,7 @@ describe("what cannot be printed", () => {
     const { code, error, one } = await printed("--offline", "-c", file)
     expect(code).toBe(3)
     expect(error).toContain(
-      `"example.com/v1.Widget": example.com/v1.Widget is not built into Kubernetes 1.34. There is no rule for it`,
+      `"example.com/v1.Widget": example.com/v1.Widget is not built into Kubernetes 1.34. The roles have no rule for it`,
     )
     expect(rightsOf(one("ClusterRole")).slice(0, 2)).toEqual(["list,watch /configmaps", clusterIdentity])
   })

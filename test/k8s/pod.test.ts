@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { digestOf } from "../../scripts/image.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
+import { patient } from "../harness/patience.ts"
 import { type Certificates, makeCertificates } from "../kube/certificates.ts"
 import { type ExportedLine, everything } from "../recorder/recorder/recorder-command.ts"
 import { environmentOf, type Printed, printed } from "./printed.ts"
@@ -52,7 +53,7 @@ const exportFrom = async (address: string): Promise<ReadonlyArray<ExportedLine>>
 const createDeployment = (name: string): void =>
   void sandbox.put("apps/v1.Deployment", { metadata: { name, namespace: "default" }, spec: { replicas: 1 } })
 
-test("it records, and nothing of the image is changed by that", { timeout: 60_000 }, async () => {
+test("it records, and nothing of the image is changed by that", { timeout: patient(60_000) }, async () => {
   const before = digestOf(join(image.directory, "app"))
   const running = image.start(pod())
   const address = await running.ready()
@@ -68,7 +69,7 @@ test("it records, and nothing of the image is changed by that", { timeout: 60_00
 })
 
 test("stopped in the middle of a burst it ends in time, and the next one misses nothing", {
-  timeout: 90_000,
+  timeout: patient(90_000),
 }, async () => {
   const first = image.start(pod())
   await first.ready()
@@ -96,7 +97,7 @@ test("stopped in the middle of a burst it ends in time, and the next one misses 
   await second.terminate()
 })
 
-test("a second one on the same volume ends and says who has it", { timeout: 60_000 }, async () => {
+test("a second one on the same volume ends and says who has it", { timeout: patient(60_000) }, async () => {
   const first = image.start(pod())
   await first.ready()
   const second = image.start({ ...pod(), keepsVolumes: true })
@@ -105,14 +106,14 @@ test("a second one on the same volume ends and says who has it", { timeout: 60_0
   expect(await first.terminate()).toMatchObject({ code: 0 })
 })
 
-test("with mistakes in its ConfigMap it ends and names their places", { timeout: 60_000 }, async () => {
+test("with mistakes in its ConfigMap it ends and names their places", { timeout: patient(60_000) }, async () => {
   const running = image.start(pod("trackedObjects:\n  v1.Pods: {}\n  v1.Secret: {}\n"))
   expect(await running.ended).toBe(2)
   expect(running.log).toMatch(/tracer\.yml:3:3: .*v1\.Secret/)
 })
 
 test("who has a token of the Secret is let in, and nobody else, also when the Secret has changed", {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const settings = pod(undefined, await printed("--offline", "--auth", "token", "--token-secret", "who/may"))
   const tokens = "/etc/kubereel-tokens/may"

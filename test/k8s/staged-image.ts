@@ -9,6 +9,8 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { patient } from "../harness/patience.ts"
+import { closeIfTestFails } from "../harness/started.ts"
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL("../../scripts/image.ts", import.meta.url))
@@ -52,6 +54,8 @@ export class StagedImage implements AsyncDisposable {
   readonly digest: string
   readonly #containers: Container[] = []
   readonly #parent: string
+
+  readonly #isRemoved = closeIfTestFails(() => this[Symbol.asyncDispose]())
 
   private constructor(parent: string, digest: string) {
     this.#parent = parent
@@ -105,6 +109,7 @@ export class StagedImage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isRemoved()
     await Promise.all(this.#containers.map((each) => each.kill()))
     await run("chmod", ["-R", "u+w", this.#parent])
     rmSync(this.#parent, { recursive: true, force: true })
@@ -243,7 +248,8 @@ export class Container {
         return undefined
       })
       if (found !== undefined) return found
-      if (performance.now() - startedMs > deadlineMs) end ??= `waited ${deadlineMs} ms`
+      const waitedMs = performance.now() - startedMs
+      if (waitedMs > patient(deadlineMs)) end ??= `waited ${Math.round(waitedMs)} ms`
       if (end !== undefined) throw new Error(`${end}; ${failure}\n${this.#log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { type ApiResource, type Discovery, discover, readResourceList, resourcePath } from "../../src/kube/discovery.ts"
+import { type Discovery, discover, readResourceList } from "../../src/kube/discovery.ts"
 import { type GroupVersionKind, parseGvk } from "../../src/kube/gvk.ts"
 import { HttpClient } from "../../src/kube/http/http-client.ts"
 import { startWebServer } from "./http/web-server.ts"
@@ -34,14 +34,14 @@ const real = {
 
 describe("discovery", () => {
   test.each([
-    ["apps/v1.Deployment", "deployments", true, "/apis/apps/v1"],
-    ["batch/v1.CronJob", "cronjobs", true, "/apis/batch/v1"],
-    ["v1.Pod", "pods", true, "/api/v1"],
-    ["v1.Node", "nodes", false, "/api/v1"],
-    ["v1.Endpoints", "endpoints", true, "/api/v1"],
-  ])("finds %s among the resources of a real API server", async (kind, plural, namespaced, pathPrefix) => {
+    ["apps/v1.Deployment", "deployments", true],
+    ["batch/v1.CronJob", "cronjobs", true],
+    ["v1.Pod", "pods", true],
+    ["v1.Node", "nodes", false],
+    ["v1.Endpoints", "endpoints", true],
+  ])("finds %s among the resources of a real API server", async (kind, plural, namespaced) => {
     const found = await discoverAt(kind, real)
-    expect(found).toMatchObject({ tag: "found", resource: { gvk: gvkOf(kind), plural, namespaced, pathPrefix } })
+    expect(found).toMatchObject({ tag: "found", resource: { gvk: gvkOf(kind), plural, namespaced } })
     expect(found.tag === "found" && found.resource.verbs).toEqual(expect.arrayContaining(["get", "list", "watch"]))
   })
 
@@ -130,25 +130,5 @@ describe("discovery", () => {
         expect(["absent", "failed"]).toContain(found.tag)
       }),
     )
-  })
-})
-
-describe("the path of a resource", () => {
-  const deployments: ApiResource = {
-    gvk: gvkOf("apps/v1.Deployment"),
-    plural: "deployments",
-    namespaced: true,
-    verbs: [],
-    pathPrefix: "/apis/apps/v1",
-  }
-
-  test("is that of all namespaces, or of one", () => {
-    expect(resourcePath(deployments)).toBe("/apis/apps/v1/deployments")
-    expect(resourcePath(deployments, "kube-system")).toBe("/apis/apps/v1/namespaces/kube-system/deployments")
-    expect(resourcePath(deployments, "a/../b c")).toBe("/apis/apps/v1/namespaces/a%2F..%2Fb%20c/deployments")
-  })
-
-  test("has no namespace for what is in none", () => {
-    expect(resourcePath({ ...deployments, namespaced: false }, "kube-system")).toBe("/apis/apps/v1/deployments")
   })
 })

@@ -51,8 +51,8 @@ describe("a reference", () => {
     ["the number of a decision as a path", "docs/decisions/0008", "docs/decisions/0008 does not exist"],
     ["a defect", "guards against W-08", "docs/facts/simkube.md does not define W-08"],
     ["a hazard", "told once (J7, J21)", "docs/facts/watch-protocol.md does not define J21"],
-    ["a rule", "as rule 4 says", "docs/facts/watch-protocol.md does not define 4"],
-    ["the second of two rules", "rules 3 and 4", "docs/facts/watch-protocol.md does not define 4"],
+    ["a rule", "as rule 4 says", "docs/facts/watch-protocol.md does not define rule 4"],
+    ["the second of two rules", "rules 3 and 4", "docs/facts/watch-protocol.md does not define rule 4"],
     ["a section without a page", "see architecture §5", "§ of what? Name the heading of a page (page.md#heading)"],
   ])("is found in a page: %s", (_what, text, problem) => {
     expect(broken("docs/new.md", `# New\n\n${text}\n`)).toEqual([`docs/new.md:3: ${problem}`])

@@ -13,6 +13,7 @@ import {
   type PodLife,
   splitObservations,
 } from "../../src/wire/observations.ts"
+import type { NamespacesNews } from "../../src/wire/observations-builder.ts"
 
 const GVK = "apps/v1.Deployment"
 const START = 1_763_700_000_000_000
@@ -33,6 +34,7 @@ interface SampleFrame {
   readonly gaps: ReadonlyArray<Gap>
   readonly podLives: ReadonlyArray<PodLife>
   readonly completeThrough: string
+  readonly namespaces: NamespacesNews
 }
 
 const sharedSlab = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes))
@@ -48,6 +50,7 @@ const write = (frame: SampleFrame, slab = sharedSlab(1 << 20), builder = new Obs
   for (const gap of frame.gaps) expect(builder.addGap(gap)).toBe(true)
   for (const life of frame.podLives) expect(builder.addPodLife(life)).toBe(true)
   expect(builder.completeThrough(frame.completeThrough)).toBe(true)
+  expect(builder.namespaces(frame.namespaces)).toBe(true)
   const bound = builder.byteLength
   const used = builder.finish()
   expect(used).toBeLessThanOrEqual(bound)
@@ -76,6 +79,12 @@ const read = (observations: Observations): SampleFrame => ({
     return ownerReferences === undefined ? life : { ...life, ownerReferences: new Uint8Array(ownerReferences) }
   }),
   completeThrough: observations.completeThrough,
+  namespaces: {
+    moved: Array.from({ length: observations.namespaceCount }, (_, index) => observations.namespace(index)),
+    left: observations.leftNamespaces,
+    isComplete: observations.isComplete,
+    livesLag: observations.livesLag,
+  },
 })
 
 const anyText = fc.oneof(fc.string({ unit: "grapheme", maxLength: 40 }), fc.string({ maxLength: 300 }))
@@ -113,9 +122,10 @@ const anyGap: fc.Arbitrary<Gap> = fc.record(
     toTime: fc.maxSafeInteger().map(Math.abs),
     reason: fc.constantFrom("expired", "overload", "stopped", "cluster-restored"),
     detail: anyText,
+    namespace: anyText,
     gvk: fc.constantFrom("lifecycle/v1.Pod", "v1.Pod"),
   },
-  { requiredKeys: ["fromVersion", "toVersion", "fromTime", "toTime", "reason", "detail"] },
+  { requiredKeys: ["fromVersion", "toVersion", "fromTime", "toTime", "reason", "detail", "namespace"] },
 )
 
 const anyPodLife: fc.Arbitrary<PodLife> = fc
@@ -149,6 +159,21 @@ const anyObject: fc.Arbitrary<NewObject> = fc.record(
   { requiredKeys: ["number", "uid", "namespace", "name"] },
 )
 
+const anyNamespaces: fc.Arbitrary<NamespacesNews> = fc.record({
+  moved: fc.array(
+    fc.record({
+      namespace: anyText,
+      completeThrough: anyText,
+      completeTime: fc.maxSafeNat(),
+      listReason: fc.constantFrom("", "first", "expired", "overload", "stopped", "cluster-restored"),
+    }),
+    { maxLength: 5 },
+  ),
+  left: fc.array(anyText, { maxLength: 3 }),
+  isComplete: fc.boolean(),
+  livesLag: fc.boolean(),
+})
+
 const anyFrame: fc.Arbitrary<SampleFrame> = fc.record({
   epoch: uint32,
   events: fc.oneof(anyEvents(integerVersion), anyEvents(anyText)),
@@ -156,6 +181,7 @@ const anyFrame: fc.Arbitrary<SampleFrame> = fc.record({
   gaps: fc.array(anyGap, { maxLength: 3 }),
   podLives: fc.array(anyPodLife, { maxLength: 10 }),
   completeThrough: anyText,
+  namespaces: anyNamespaces,
 })
 
 const sample: SampleFrame = {
@@ -177,7 +203,10 @@ const sample: SampleFrame = {
     { number: 2, uid: "u-2", namespace: "", name: "node-ü" },
   ],
   gaps: [
-    { fromVersion: "5", toVersion: "9", fromTime: START, toTime: START + 1, reason: "expired", detail: "410 Gone" },
+    {
+      ...{ fromVersion: "5", toVersion: "9", fromTime: START, toTime: START + 1 },
+      ...{ reason: "expired", detail: "410 Gone", namespace: "shop" },
+    },
   ],
   podLives: [
     {
@@ -192,6 +221,15 @@ const sample: SampleFrame = {
     { pod: 1, time: START + 9, start: 1_763_699_990, end: 1_763_699_999, gone: true },
   ],
   completeThrough: "18446744073709551615",
+  namespaces: {
+    moved: [
+      { namespace: "shop", completeThrough: "812", completeTime: 0, listReason: "" },
+      { namespace: "stock", completeThrough: "", completeTime: START, listReason: "first" },
+    ],
+    left: ["bank"],
+    isComplete: true,
+    livesLag: true,
+  },
 }
 
 describe("the wire of observations", () => {
@@ -229,8 +267,14 @@ describe("the wire of observations", () => {
       to_time: START + 1,
       reason: "expired",
       detail: "410 Gone",
+      namespace: "shop",
     })
     expect(decoded.complete_through).toBe("18446744073709551615")
+    expect(decoded.namespaces).toEqual([
+      { namespace: "shop", complete_through: "812" },
+      { namespace: "stock", complete_time: START, list_reason: "first" },
+    ])
+    expect([decoded.complete, decoded.left_namespaces, decoded.lives_lag]).toEqual([true, ["bank"], true])
     const [first, last] = decoded.pod_lives
     expect(first).toMatchObject({ pod: 1, time: START + 7, start: 1_763_699_990, uid: "u-1", namespace: "default" })
     expect(BigInt.asUintN(64, BigInt(String(first.spec_hash)))).toBe(2n ** 64n - 3n)
@@ -267,6 +311,16 @@ describe("the wire of observations", () => {
       "16 bool tracks_pods",
       "17 string list_reason",
       "18 string selection",
+      "19 repeated NamespaceProgress namespaces",
+      "20 bool complete",
+      "21 repeated string left_namespaces",
+      "22 bool lives_lag",
+    ])
+    expect(shape(schema.lookupType("kubereel.NamespaceProgress"))).toEqual([
+      "1 string namespace",
+      "2 string complete_through",
+      "3 double complete_time",
+      "4 string list_reason",
     ])
     expect(shape(schema.lookupType("kubereel.PodLife"))).toEqual([
       "1 uint32 pod",
@@ -378,6 +432,11 @@ describe("a frame", () => {
       "a gap for an unknown reason",
       (f: protobuf.Message) => Object.assign(f, { gaps: [{ reason: "bored" }] }),
       "bored",
+    ],
+    [
+      "an unknown reason of a list",
+      (f: protobuf.Message) => Object.assign(f, { namespaces: [{ namespace: "shop", list_reason: "because" }] }),
+      'list reason "because" of namespace shop',
     ],
     [
       "a new object without UID",

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { describe, expect, test } from "vitest"
+import type { NamespaceProgress } from "../../src/wire/namespace-progress.ts"
 import {
   decodeStoredState,
   encodeStoredState,
@@ -19,6 +20,13 @@ const integerVersion = fc
   .map((version) => (version <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(version) : version))
 /** A letter at least: a server's opaque versions are all strings. */
 const opaqueVersion = fc.string({ minLength: 0, maxLength: 30 }).map((version) => `v${version}`)
+
+const anyProgress: fc.Arbitrary<NamespaceProgress> = fc.record({
+  namespace: text,
+  completeThrough: text,
+  completeTime: time,
+  listReason: fc.constantFrom("", "first", "expired", "overload", "stopped", "cluster-restored"),
+})
 
 const objectsWith = (version: fc.Arbitrary<StoredObject["version"]>): fc.Arbitrary<ReadonlyArray<StoredObject>> =>
   fc.array(
@@ -44,7 +52,13 @@ const stateWith = (version: fc.Arbitrary<StoredObject["version"]>): fc.Arbitrary
     listReason: text,
     selection: text,
     objects: objectsWith(version),
-    lives: fc.record({ resumeVersion: text, epoch: uint32, completeTime: time }),
+    namespaces: fc.array(anyProgress, { maxLength: 5 }),
+    lives: fc.record({
+      resumeVersion: text,
+      namespaces: fc.array(anyProgress, { maxLength: 5 }),
+      epoch: uint32,
+      completeTime: time,
+    }),
     nextPodNumber: uint32,
     pods: fc.array(
       fc.record({
@@ -120,8 +134,16 @@ const asMessage = ({ objects, pods, ...state }: StoredState): Record<string, unk
     lives_time: state.lives.completeTime,
     list_reason: state.listReason,
     selection: state.selection,
+    namespace_progress: state.namespaces.map(progressMessage),
+    lives_progress: state.lives.namespaces.map(progressMessage),
   }
 }
+const progressMessage = ({ namespace, completeThrough, completeTime, listReason }: NamespaceProgress) => ({
+  namespace,
+  complete_through: completeThrough,
+  complete_time: completeTime,
+  list_reason: listReason,
+})
 const defaults = { arrays: true, defaults: true } as const
 
 describe.each([
@@ -180,7 +202,8 @@ test("an empty frame is a state of nothing", () => {
     listReason: "",
     selection: "",
     objects: [],
-    lives: { resumeVersion: "", epoch: 0, completeTime: 0 },
+    namespaces: [],
+    lives: { resumeVersion: "", namespaces: [], epoch: 0, completeTime: 0 },
     nextPodNumber: 0,
     pods: [],
     last: false,

@@ -2,24 +2,21 @@
  * The exporter: encodes windows of the recording in a thread of its own, from a read-only connection. Large ones in
  * SimKube's format are encoded by further threads as well (see encoding-pool.ts).
  *
- * Exports run side by side, a piece each in turn. Memory is bounded whatever the window's size: an export whose reader is
- * slow waits for it, and the others go on. A recording that cannot be read ends the export with its reason, never the
+ * Exports run side by side, a piece each in turn. Each has a stream of its own, whose frames are acknowledged when its client has taken
+ * them: so memory is bounded whatever the window's size, and an export whose client is slow waits for it while the others go on. A recording that cannot be read ends the export with its reason, never the
  * recorder.
  */
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
-import type { ActorBody, ActorContext } from "../../runtime/actor.ts"
+import type { ActorBody } from "../../runtime/actor.ts"
 import { messageOf } from "../../runtime/errors.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
 import { InvalidSelectorError } from "../../trace/selection/label-selector.ts"
-import { encodeExportChunk, exportDataOverhead, writeExportData } from "../../wire/export-chunk.ts"
-import { exportMailbox } from "../names.ts"
 import {
   type ExporterConfig,
   type ExporterControl,
   type ExportJob,
   ExportRefused,
-  exportWindowBytes,
   maximumExports,
 } from "./definition.ts"
 import { type BatchLimits, defaultLimits } from "./encode-simkube.ts"
@@ -38,29 +35,21 @@ const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism()
 /** `encoder` is the module that the pool's threads run; `limits` say from which size of an export on they do. */
 export const exporterBody =
   (encoder: URL, limits: BatchLimits = defaultLimits): ActorBody<ExporterConfig, ExporterControl, never> =>
-  (context) =>
+  ({ clock, config }) =>
     Effect.gen(function* () {
-      // Small limits: what waits here is memory that the recorder's budget pays for. The receiver acknowledges at once, so
-      // that no export waits for the reader of another; each has a window of its own.
-      const outbox = context.outbox(exportMailbox, { windowBytes: 1024 * 1024, bufferBytes: 1024 * 1024 })
       const runner = yield* Effect.acquireRelease(
         Effect.sync(() => {
-          const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock: context.clock })
-          return new ExportRunner(context, outbox, pool, limits)
+          const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock })
+          return new ExportRunner(config.directory, pool, limits)
         }),
         (running) => Effect.promise(() => running.stop()),
       )
-      return {
-        start: (job) => Effect.try({ try: () => runner.start(job), catch: refusalOf }),
-        taken: ({ export: id, bytes }) => Effect.sync(() => runner.taken(id, bytes)),
-        cancel: (id) => Effect.sync(() => runner.cancel(id)),
-      }
+      return { export: (job, stream) => Effect.try({ try: () => runner.start(job, stream), catch: refusalOf }) }
     })
 
 interface RunningExport {
   readonly opened: OpenExport
-  /** Bytes that its reader has room for; the last piece may exceed it. */
-  credit: number
+  readonly stream: OutgoingStream
   /** Whether its next piece is on its way. */
   isPulling: boolean
 }
@@ -68,121 +57,89 @@ interface RunningExport {
 /** Takes turns between the exports under way. */
 class ExportRunner {
   readonly #directory: string
-  readonly #outbox: Outbox
   readonly #pool: EncodingPool
   readonly #limits: BatchLimits
-  readonly #running = new Map<number, RunningExport>()
+  readonly #running = new Set<RunningExport>()
   #scheduled = false
 
-  constructor(context: ActorContext<ExporterConfig, never>, outbox: Outbox, pool: EncodingPool, limits: BatchLimits) {
-    this.#directory = context.config.directory
-    this.#outbox = outbox
+  constructor(directory: string, pool: EncodingPool, limits: BatchLimits) {
+    this.#directory = directory
     this.#pool = pool
     this.#limits = limits
-    outbox.onWritable(() => this.#schedule())
   }
 
-  start(job: ExportJob): { readonly gaps: number; readonly leftOut: ReadonlyArray<string> } {
+  start(job: ExportJob, stream: OutgoingStream): { readonly gaps: number; readonly leftOut: ReadonlyArray<string> } {
     if (this.#running.size >= maximumExports) {
       const message = `${maximumExports} exports are under way, which is the most; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
     const opened = openExport(this.#directory, job, this.#pool, this.#limits)
-    this.#running.set(job.export, { opened, credit: exportWindowBytes, isPulling: false })
+    const running: RunningExport = { opened, stream, isPulling: false }
+    this.#running.add(running)
+    stream.onWritable(() => this.#schedule())
+    // Batches that are in other threads come back and are dropped: they take some ms, and a thread that is ended in the middle of
+    // one takes more to start again.
+    stream.onClosed(() => void this.#close(running))
     this.#schedule()
     return { gaps: opened.gaps, leftOut: opened.leftOut }
   }
 
-  taken(id: number, bytes: number): void {
-    const running = this.#running.get(id)
-    if (running === undefined) return
-    running.credit += bytes
-    this.#schedule()
-  }
-
-  /**
-   * Batches that are in other threads come back and are dropped: they take some ms, and a thread that is ended in the middle
-   * of one takes more to start again.
-   */
-  cancel(id: number): void {
-    void this.#close(id)
-  }
-
   async stop(): Promise<void> {
-    const closed = [...this.#running.keys()].map((id) => {
-      const closing = this.#close(id)
-      this.#sendEnd(id, "the recorder is stopping")
-      return closing
+    const closed = [...this.#running].map((running) => {
+      running.stream.end("the recorder is stopping")
+      return this.#close(running)
     })
     await this.#pool.stop()
     await Promise.all(closed)
   }
 
-  async #close(id: number): Promise<void> {
-    const running = this.#running.get(id)
-    this.#running.delete(id)
-    await running?.opened.close()
+  async #close(running: RunningExport): Promise<void> {
+    this.#running.delete(running)
+    await running.opened.close()
   }
 
   #schedule(): void {
-    if (this.#scheduled || ![...this.#running.values()].some(mayPull)) return
+    if (this.#scheduled || ![...this.#running].some(mayPull)) return
     this.#scheduled = true
     // A turn of the event loop between pieces, so that acknowledgements and cancellations are seen.
     setImmediate(() => {
       this.#scheduled = false
-      for (const [id, running] of this.#running) {
-        if (!mayPull(running)) continue
-        if (!this.#outbox.isWritable) return
-        this.#pull(id, running)
-      }
+      for (const running of this.#running) if (mayPull(running)) this.#pull(running)
     })
   }
 
-  #pull(id: number, running: RunningExport): void {
+  #pull(running: RunningExport): void {
     running.isPulling = true
     running.opened.pieces.next().then(
-      (next) => this.#arrived(id, running, next),
-      (cause: unknown) => this.#ended(id, running, messageOf(cause)),
+      (next) => this.#arrived(running, next),
+      // One without words is no whole trace either.
+      (cause: unknown) => this.#ended(running, messageOf(cause) || "it failed"),
     )
   }
 
-  #arrived(id: number, running: RunningExport, next: IteratorResult<Uint8Array, void>): void {
-    if (next.done === true) return this.#ended(id, running, "")
+  #arrived(running: RunningExport, next: IteratorResult<Uint8Array, void>): void {
+    if (next.done === true) return this.#ended(running, "")
     running.isPulling = false
-    if (this.#running.get(id) !== running) return
+    if (!this.#running.has(running)) return
     const { value } = next
-    running.credit -= value.length
     for (let start = 0; start < value.length; start += pieceBytes) {
-      this.#sendData(id, value.subarray(start, start + pieceBytes))
+      running.stream.send(value.subarray(start, start + pieceBytes))
     }
     release(value)
     this.#schedule()
   }
 
-  #ended(id: number, running: RunningExport, error: string): void {
-    if (this.#running.get(id) !== running) return
-    this.#running.delete(id)
-    this.#sendEnd(id, error)
-  }
-
-  #sendData(id: number, data: Uint8Array): void {
-    const memory = this.#outbox.reserve(data.length + exportDataOverhead)
-    this.#outbox.commit(writeExportData(memory, id, data))
-  }
-
-  #sendEnd(id: number, error: string): void {
-    this.#outbox.send(encodeExportChunk({ export: id, data: noBytes, last: true, error }))
+  #ended(running: RunningExport, error: string): void {
+    if (this.#running.delete(running)) running.stream.end(error)
   }
 }
 
-const mayPull = ({ credit, isPulling }: RunningExport): boolean => credit > 0 && !isPulling
+const mayPull = ({ stream, isPulling }: RunningExport): boolean => !isPulling && stream.isWritable
 
 /** A piece's memory is its own. Left to V8 it would wait until 64 MB of it had come together. */
 const release = ({ buffer, byteLength }: Uint8Array): void => {
   if (buffer instanceof ArrayBuffer && byteLength > 0) buffer.transfer(0)
 }
-
-const noBytes = new Uint8Array(0)
 
 const refusalOf = (cause: unknown): ExportRefused => {
   if (cause instanceof ExportRefused) return cause

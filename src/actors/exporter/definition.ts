@@ -10,8 +10,6 @@ export interface ExporterConfig {
 
 /** One export. Times are µs since the Unix epoch. */
 export const ExportJob = Schema.Struct({
-  /** Named by the requester; unique in its life. */
-  export: Schema.Number,
   format: Schema.Literals(["simkube", "ndjson", "kwok"]),
   /** Of the whole trace. Default: none. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
@@ -65,10 +63,10 @@ export const maximumExports = 8
 
 export const exporterControl = {
   /**
-   * Checks the request and starts; the trace follows as frames of the `export-chunks` mailbox, until
-   * {@link exportWindowBytes} of it are not yet `taken`.
+   * Checks the request and starts; the trace follows as the frames of the stream. Closing the stream cancels the export, and a stream
+   * that its client is slow to take holds it back, and no other.
    */
-  start: {
+  export: {
     payload: ExportJob,
     success: Schema.Struct({
       /** Gaps of the recording that lie in the window. */
@@ -77,15 +75,8 @@ export const exporterControl = {
       leftOut: Schema.Array(Schema.String),
     }),
     error: ExportRefused,
+    stream: { windowBytes: exportWindowBytes },
   },
-  /** The reader has taken so many bytes more of an export; unknown numbers are ignored. */
-  taken: {
-    payload: Schema.Struct({ export: Schema.Number, bytes: Schema.Number }),
-    success: Schema.Void,
-    error: Schema.Never,
-  },
-  /** Gives an export up; unknown numbers are ignored. */
-  cancel: { payload: Schema.Number, success: Schema.Void, error: Schema.Never },
 } as const
 
 export type ExporterControl = typeof exporterControl

@@ -23,7 +23,7 @@ export type LeftOut = undefined
 export interface ExportWindow {
   /** What existed when the window began, in the order in which it can be made again. Taken before `events`. An object's bytes are valid until the next is taken. */
   snapshot(): Iterable<ObjectEvent | LeftOut>
-  /** What happened in it. Gaps are never left out. */
+  /** What happened in it. A gap is left out only if it is of a namespace that is. */
   events(): Iterable<ObjectEvent | GapEvent | LeftOut>
 }
 
@@ -70,7 +70,10 @@ export const readWindow = (
     },
     *events() {
       const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }
-      for (const event of reader.events(selection)) yield event.type === "object" ? shown(event) : event
+      for (const event of reader.events(selection)) {
+        if (event.type === "object") yield shown(event)
+        else if (!filters.excludesGap(event)) yield event
+      }
     },
   }
 }

@@ -29,7 +29,7 @@ import { replayedWindow } from "./replayed-window.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
-  /** Gaps of the recording that touch the window. */
+  /** Gaps of the recording that touch the window, in the namespaces asked for. */
   readonly gaps: number
   /** Tracked kinds that the format cannot tell of: their objects are not in the pieces. */
   readonly leftOut: ReadonlyArray<string>
@@ -64,7 +64,9 @@ export const openExport = (
     isOpen = false
   }
   try {
-    const gaps = reader.gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }).length
+    const gaps = reader
+      .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds })
+      .filter((gap) => !filters.excludesGap(gap)).length
     // What the format cannot tell of is not in the trace: whoever replays it makes nothing from that.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)

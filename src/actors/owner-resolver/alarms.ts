@@ -1,6 +1,7 @@
 /** Which failures are worth a line in the log: each kind and status once, until that kind is answered again. */
-import { groupVersionPath } from "../../kube/discovery.ts"
+
 import { parseGvk } from "../../kube/gvk.ts"
+import { groupVersionPath } from "../../kube/kind.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 import type { LookUpFailure } from "./look-up-queue.ts"
 

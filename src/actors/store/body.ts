@@ -44,8 +44,17 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()
-          const { completeThrough, completeThroughTime } = archive.kindState(gvk)
-          return { resumeVersion: completeThrough, completeTime: completeThroughTime }
+          const { completeThrough, completeThroughTime, recordedSince, namespaces } = archive.kindState(gvk)
+          return {
+            resumeVersion: completeThrough,
+            completeTime: completeThroughTime,
+            recordedSince,
+            namespaces: namespaces.map((each) => ({
+              namespace: each.namespace,
+              resumeVersion: each.completeThrough,
+              recordedSince: each.recordedSince,
+            })),
+          }
         }),
       asksForOwners: () => Effect.sync(() => writer.asksForOwners),
       statistics: () => Effect.sync(() => writer.statistics()),
@@ -53,25 +62,9 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     }
   })
 
-/** ms between two reports of how far a recording of an earlier format is. */
-const extendingReportMs = 3000
-
-const openArchive = ({ config, clock, report }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
+const openArchive = ({ config }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   Effect.try({
-    try: () => {
-      const { directory, fsync, recordedKinds } = config
-      let reportedMs = Number.NEGATIVE_INFINITY
-      return ArchiveWriter.open(directory, {
-        fsync,
-        recordedKinds,
-        extending: (change) => {
-          const nowMs = clock.monotonicMs()
-          if (change.share < 1 && nowMs - reportedMs < extendingReportMs) return
-          reportedMs = nowMs
-          report({ type: "extending", ...change })
-        },
-      })
-    },
+    try: () => ArchiveWriter.open(config.directory, { fsync: config.fsync, recordedKinds: config.recordedKinds }),
     catch: (cause) => cause,
   })
 

@@ -48,8 +48,6 @@ export type StoreReport =
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
   /** An owner was named that is not recorded, for the first time in this life, or stands open from an earlier one. */
   | { readonly type: "owners-named" }
-  /** A recording of an earlier format is made one of today's before anything can be recorded; `share` of it is done, 0 to 1. */
-  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
   /** The recording's files were taken away: there is nothing left to go on with. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -83,6 +81,7 @@ export const GapFields = Schema.Struct({
   toTime: Schema.Number,
   reason: Schema.Literals(["expired", "overload", "stopped", "cluster-restored"]),
   detail: Schema.String,
+  namespace: Schema.String,
 })
 
 export const storeControl = {
@@ -108,7 +107,18 @@ export const storeControl = {
   /** Where a kind's recording ends. */
   kindState: {
     payload: Schema.String,
-    success: Schema.Struct({ resumeVersion: Schema.String, completeTime: Schema.Number }),
+    success: Schema.Struct({
+      /** The empty string before the first list, and where each namespace has its own. */
+      resumeVersion: Schema.String,
+      /** µs since the Unix epoch at which the kind was last complete. */
+      completeTime: Schema.Number,
+      /** µs since the Unix epoch from which it is recorded; 0: its first list is not complete. */
+      recordedSince: Schema.Number,
+      /** Empty unless the kind is watched namespace by namespace. */
+      namespaces: Schema.Array(
+        Schema.Struct({ namespace: Schema.String, resumeVersion: Schema.String, recordedSince: Schema.Number }),
+      ),
+    }),
     error: StoreUnavailable,
   },
   /** Whether `owners-named` was reported in this life: a report may be under way when this answers. */

@@ -4,7 +4,8 @@ import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { KindState } from "../../archive/rows/kind-table.ts"
 import type { Outbox } from "../../runtime/mailbox/outbox.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { encodeStoredState, type LivesResumePoint } from "../../wire/stored-state.ts"
+import type { LivesResumePoint } from "../../wire/stored-pods.ts"
+import { encodeStoredState } from "../../wire/stored-state.ts"
 
 /**
  * Everything sent is committed: the watcher may resume from it. `incarnation`: the watcher's life it is meant for. `tracksPods`:
@@ -19,6 +20,7 @@ export const sendStoredState = (
   const kind = archive.kindState(gvk)
   const head = {
     resumeVersion: kind.completeThrough,
+    namespaces: kind.namespaces,
     epoch: kind.epoch,
     nextObjectNumber: kind.nextObjectNumber,
     lastTime: kind.lastEventTime,
@@ -39,8 +41,9 @@ export const sendStoredState = (
   outbox.send(encodeStoredState({ ...head, objects: [], pods: [], last: true }))
 }
 
-const livesOf = ({ completeThrough, epoch, completeThroughTime }: KindState): LivesResumePoint => ({
+const livesOf = ({ completeThrough, epoch, completeThroughTime, namespaces }: KindState): LivesResumePoint => ({
   resumeVersion: completeThrough,
   epoch,
   completeTime: completeThroughTime,
+  namespaces,
 })

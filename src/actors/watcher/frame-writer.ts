@@ -16,7 +16,7 @@ import {
   type PodLife,
 } from "../../wire/observations.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
-import { type FrameProgress, type KindProgress, ProgressOfParts } from "./progress/kind-progress.ts"
+import type { FrameProgress } from "./progress/frame-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
 
 /** ms that an event may wait for company (docs/reference/architecture.md#mailboxes). */
@@ -42,11 +42,13 @@ export class FrameWriter {
   readonly #outlet: FrameOutlet
   readonly #clock: Clock
   readonly #builder: ObservationsBuilder
-  /** Of a kind that is watched in parts nobody calls {@link reach}, and this is not what frames say. */
+  /** Of a kind that is watched namespace by namespace nobody calls {@link reach}, and this is not what frames say. */
   readonly #whole: WholeProgress
   readonly #progress: FrameProgress
-  /** Bytes kept for it in any frame, besides what is asked for; a version alone is small enough to be in that. */
-  readonly #partsBytes: number
+  /** Bytes kept free for it in any frame. */
+  readonly #roomBytes: number
+  /** Of them those by which a frame is made larger; a version alone is small enough to be in what is asked for. */
+  readonly #moreBytes: number
   #epoch: number
   #isOpen = false
   #flushTimer: Timer | undefined
@@ -55,22 +57,26 @@ export class FrameWriter {
   #readTime = 0
   #lastTime: number
 
-  /** `tracksPods`: pod lifecycles are told of as well, and are complete as far as the kind is. Default false. */
+  /**
+   * `tracksPods`: pod lifecycles are told of as well, and are complete as far as the kind is. Default false. `byNamespace`: how far it
+   * is recorded, if it is watched namespace by namespace.
+   */
   constructor(
     gvk: string,
     outlet: FrameOutlet,
     clock: Clock,
     resume: KindResumePoint,
     tracksPods = false,
-    parts?: KindProgress,
+    byNamespace?: FrameProgress,
   ) {
     this.#gvk = gvk
     this.#outlet = outlet
     this.#clock = clock
     this.#builder = new ObservationsBuilder(gvk, { tracksPods })
     this.#whole = new WholeProgress(resume)
-    this.#progress = parts === undefined ? this.#whole : new ProgressOfParts(parts, resume)
-    this.#partsBytes = parts === undefined ? 0 : this.#progress.room.length * bytesPerCharacter
+    this.#progress = byNamespace ?? this.#whole
+    this.#roomBytes = this.#progress.roomBytes
+    this.#moreBytes = byNamespace === undefined ? 0 : this.#roomBytes
     this.#epoch = resume.epoch
     this.#lastTime = resume.lastTime
   }
@@ -163,12 +169,7 @@ export class FrameWriter {
     this.#open(frameBytes)
     if (this.#builder.addPodLife(life, following)) return
     this.flush()
-    this.#open(
-      Math.max(
-        frameBytes,
-        this.#builder.sizeForPodLife(life) + following + this.#whole.room.length * bytesPerCharacter,
-      ),
-    )
+    this.#open(Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + this.#whole.roomBytes))
     if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
   }
 
@@ -210,9 +211,9 @@ export class FrameWriter {
     this.#progressTimer?.cancel()
     this.#progressTimer = undefined
     if (this.#isOpen) return
-    const news = this.#progress.news(this.#nowOrLast())
-    if (news === undefined) return
-    this.#open(progressBytes + bytesPerCharacter * news.length)
+    const newsBytes = this.#progress.newsBytes(this.#nowOrLast())
+    if (newsBytes === 0) return
+    this.#open(progressBytes + newsBytes)
     this.flush()
   }
 
@@ -221,11 +222,12 @@ export class FrameWriter {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
     if (!this.#isOpen) return this.progress()
-    const isSaid = this.#progress.sayIn(this.#builder, this.#nowOrLast())
+    this.#builder.keepFree(0)
+    const isWritten = this.#progress.write(this.#builder, this.#nowOrLast())
     this.#outlet.commit(this.#builder.finish())
     this.#isOpen = false
     // Only an opaque version longer than the room kept for it: then it follows by itself.
-    if (!isSaid) this.progress()
+    if (!isWritten) this.progress()
   }
 
   /** Sends what is gathered and gives up all timers. */
@@ -240,8 +242,8 @@ export class FrameWriter {
 
   #open(minimumBytes: number): void {
     if (this.#isOpen) return
-    this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#partsBytes), this.#epoch)
-    this.#builder.completeThrough(this.#progress.room)
+    this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#moreBytes), this.#epoch)
+    this.#builder.keepFree(this.#roomBytes)
     this.#isOpen = true
   }
 

@@ -16,7 +16,7 @@ import type { LoadedState } from "./index/loaded-state.ts"
 import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
 import { type FollowedPods, followedPods, InterruptedLives } from "./pods/followed-pods.ts"
 import { PodTracker } from "./pods/pod-tracker.ts"
-import type { KindProgress } from "./progress/kind-progress.ts"
+import type { FrameProgress } from "./progress/frame-progress.ts"
 import { ListUnderWay } from "./progress/list-under-way.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
@@ -102,12 +102,12 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   })
 }
 
-/** What makes objects into events, for all sinks of the kind. `parts`: it is watched in parts, and they say how far it is complete. */
+/** What makes objects into events, for all sinks of the kind. `byNamespace`: how far it is recorded, if it is watched so. */
 export const kindRecorder = (
   { config, gvk, outlet, clock, listener, recorded }: KindWatchOptions,
   loaded: LoadedState,
   followed: FollowedPods | undefined,
-  parts?: KindProgress,
+  byNamespace?: FrameProgress,
 ): ObjectRecorder =>
   objectRecorder(
     {
@@ -117,7 +117,7 @@ export const kindRecorder = (
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
     },
-    { outlet, clock, parts, recorded, alarm: (detail) => listener.alarm(detail) },
+    { outlet, clock, byNamespace, recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,
     followed,
   )
@@ -125,18 +125,18 @@ export const kindRecorder = (
 export interface RecorderSurroundings {
   readonly outlet: FrameOutlet
   readonly clock: Clock
-  readonly parts?: KindProgress | undefined
+  readonly byNamespace?: FrameProgress | undefined
   readonly recorded?: EventListener | undefined
   readonly alarm: (detail: string) => void
 }
 
 export const objectRecorder = (
   rules: RecordingRules,
-  { outlet, clock, parts, recorded, alarm }: RecorderSurroundings,
+  { outlet, clock, byNamespace, recorded, alarm }: RecorderSurroundings,
   { resume, objects }: Pick<LoadedState, "resume" | "objects">,
   followed: FollowedPods | undefined,
 ): ObjectRecorder => {
-  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, parts)
+  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, byNamespace)
   const pods = followed && new PodTracker(frames, alarm, followed)
   return new ObjectRecorder(rules, frames, resume, objects, pods, recorded)
 }

@@ -15,7 +15,7 @@ import type { ObjectRecorder } from "./object-recorder.ts"
 import { followedPods, InterruptedLives, interruption, livesContinue } from "./pods/followed-pods.ts"
 import { ListUnderWay } from "./progress/list-under-way.ts"
 import { LiveWatch } from "./progress/live-watch.ts"
-import { NamespaceProgress, type NamespaceStanding } from "./progress/namespace-progress.ts"
+import { type NamespaceStanding, ProgressByNamespace } from "./progress/namespace-progress.ts"
 import { type NamespaceResume, resumeByNamespace } from "./progress/namespace-resume.ts"
 import { NamespaceStates } from "./progress/namespace-states.ts"
 import type { OwedList } from "./progress/owed-list.ts"
@@ -40,7 +40,7 @@ class NamespaceWatch implements KindWatch {
   readonly recorder: ObjectRecorder
   readonly #options: KindWatchOptions
   readonly #loaded: LoadedState
-  readonly #progress: NamespaceProgress
+  readonly #progress: ProgressByNamespace
   readonly #interrupted: InterruptedLives
   readonly #states = new NamespaceStates()
   readonly #said = { state: "", detail: "" }
@@ -63,8 +63,9 @@ class NamespaceWatch implements KindWatch {
     const resumes = resumeByNamespace(namespaces, selection, resume, objects).map((each) =>
       mustListPods ? listedForPods(each) : each,
     )
-    this.#progress = new NamespaceProgress(
+    this.#progress = new ProgressByNamespace(
       resumes.map(({ state }) => state),
+      resume.namespaces,
       clock,
     )
     this.recorder = kindRecorder(options, loaded, followed, this.#progress)
@@ -73,7 +74,7 @@ class NamespaceWatch implements KindWatch {
       streams: namespaces.length,
       leaveOwnGaps: true,
     })
-    this.#progress.followsLives = () => followed !== undefined && this.#interrupted.isSettled
+    this.#progress.livesLag = () => followed !== undefined && !this.#interrupted.isSettled
     this.#parts = resumes.map(({ owed }, index) =>
       this.#part(this.#progress.standings[index] as NamespaceStanding, owed),
     )
@@ -161,18 +162,13 @@ class NamespaceWatch implements KindWatch {
     // Also where nothing is: until now it was known that there was nothing.
     const left = new Set([...this.recorder.beside(kept), ...before.named])
     if (left.size > 0 || before.unnamed) {
-      // Said first: a deletion must not be in the recording without the doubt about it.
-      statistics.gaps++
       const fromTime = resume.completeTime
-      const what = before.unnamed ? "all other namespaces" : namesOf(left)
-      frames.gap({
-        fromVersion: "",
-        toVersion: "",
-        fromTime,
-        toTime: Math.max(frames.now(), fromTime),
-        reason: "stopped",
-        detail: `not recorded any more, and taken for gone: what is in ${what}`,
-      })
+      const gap = { fromVersion: "", toVersion: "", fromTime, toTime: Math.max(frames.now(), fromTime) } as const
+      // Recorded first: a deletion must not be in the recording without the doubt about it.
+      for (const namespace of before.unnamed ? [""] : [...left].sort()) {
+        statistics.gaps++
+        frames.gap({ ...gap, reason: "stopped", detail: noLongerRecorded(namespace), namespace })
+      }
       this.recorder.confine(kept)
     }
     if (selection !== resume.selection) frames.selection(selection)
@@ -205,11 +201,11 @@ class NamespaceWatch implements KindWatch {
 
 /** Pods have to be listed to know all their lives. */
 const listedForPods = ({ state, owed }: NamespaceResume): NamespaceResume =>
-  state.owes !== ""
+  state.listReason !== ""
     ? { state, owed }
-    : { state: { ...state, owes: "stopped" }, owed: { reason: "stopped", detail: interruption.detail } }
+    : { state: { ...state, listReason: "stopped" }, owed: { reason: "stopped", detail: interruption.detail } }
 
-const namesOf = (namespaces: ReadonlySet<string>): string => {
-  const [first = "", ...others] = [...namespaces].sort()
-  return others.length === 0 ? `namespace ${first}` : `namespace ${first} and ${others.length} others`
-}
+const noLongerRecorded = (namespace: string): string =>
+  namespace === ""
+    ? "all other namespaces are no longer recorded; what was in them is taken for gone"
+    : "the namespace is no longer recorded; what was in it is taken for gone"

@@ -151,7 +151,8 @@ export class RecordingSink implements WatchSink {
       // Also after the clock was set back.
       toTime: Math.max(this.#frames.now(), completeTime),
       reason,
-      detail: this.#namespace === undefined ? detail : `in namespace ${this.#namespace}: ${detail}`,
+      detail,
+      namespace: this.#namespace ?? "",
     })
     // The state of the kind says so where there is one list; of one among many it would be overlooked.
     if (this.#namespace !== undefined) this.#listener.alarm(`${detail}; a gap is recorded`)

@@ -80,6 +80,10 @@ export const methodNotAllowed: Failure = fail(405, "the server does not allow th
   details: {},
 })
 
+/** What a server that takes no writes says to one. */
+export const readOnly = (reason: string | undefined): Failure =>
+  reason === undefined ? methodNotAllowed : { ...methodNotAllowed, message: `${methodNotAllowed.message}: ${reason}` }
+
 export const objectNotFound = (resource: Resource, name: string): Failure =>
   fail(404, `${qualifiedName(resource)} "${name}" not found`, {
     reason: "NotFound",

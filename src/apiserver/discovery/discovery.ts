@@ -30,6 +30,7 @@ export const answerDiscovery = (
   route: Route,
   registry: ResourceRegistry,
   headers: DiscoveryHeaders,
+  gitVersion: string,
 ): DiscoveryAnswer => {
   if (route.type === "unknown") return pageNotFound
   if (route.type === "health") return { type: "plain", text: "ok" }
@@ -39,13 +40,13 @@ export const answerDiscovery = (
     const { json, etag } = aggregatedDocument(registry, route.type === "coreVersions")
     return { type: "cacheable", text: json, contentType: aggregatedContentType, etag }
   }
-  return form === "plain" ? plain(route, registry, headers.host ?? "") : form
+  return form === "plain" ? plain(route, registry, headers.host ?? "", gitVersion) : form
 }
 
-const plain = (route: Route, registry: ResourceRegistry, address: string): DiscoveryAnswer => {
+const plain = (route: Route, registry: ResourceRegistry, address: string, gitVersion: string): DiscoveryAnswer => {
   switch (route.type) {
     case "version":
-      return { type: "json", document: versionInformation }
+      return { type: "json", document: { ...versionInformation, gitVersion } }
     case "coreVersions":
       return { type: "json", document: coreVersions(address) }
     case "groups":
@@ -90,7 +91,7 @@ const versionInformation = {
   emulationMinor: "34",
   minCompatibilityMajor: "1",
   minCompatibilityMinor: "33",
-  gitVersion: "v1.34.4+sandbox",
+  gitVersion: "",
   gitCommit: "",
   gitTreeState: "",
   buildDate: "1970-01-01T00:00:00Z",

@@ -4,7 +4,7 @@
  */
 
 import { hash } from "node:crypto"
-import { allVerbs, type Resource, type ResourceRegistry, type Subresource } from "../kinds/resources.ts"
+import { allVerbs, type Resource, type ResourceRegistry, type Subresource, verbsOf } from "../kinds/resources.ts"
 
 export interface ServedVersion {
   readonly version: string
@@ -88,17 +88,22 @@ const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
   token: { kind: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] },
 }
 
-/** The subresources served, in the order of discovery: by name, but for custom kinds `status` first. */
+/**
+ * The subresources served, in the order of discovery: by name, but for custom kinds `status` first. Each with the verbs
+ * that the kind itself has: below what can only be read nothing can be written either.
+ */
 export const subresourcesOf = (
   resource: Resource,
 ): ReadonlyArray<SubresourceDescription & { readonly name: Subresource }> => {
   const names = [...(resource.subresources ?? [])].sort()
   if (resource.custom === true) names.reverse()
-  return names.map((name) => ({
+  const described = names.map((name) => ({
     name,
     ...descriptions[name],
     ...(name === "proxy" ? { kind: ofCore(`${resource.gvk.kind}ProxyOptions`) } : {}),
+    verbs: descriptions[name].verbs.filter((verb) => verbsOf(resource).includes(verb)),
   }))
+  return described.filter(({ verbs }) => verbs.length > 0)
 }
 
 /** All verbs of a custom kind, in the one order in which the server lists them. */

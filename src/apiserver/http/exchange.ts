@@ -2,13 +2,14 @@
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Written } from "../../sandbox/writes/write-request.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
+import type { Reply } from "../answers/reply.ts"
 import { headerBytes, warningHeaders } from "../answers/warning-header.ts"
 import { prefersYaml, yamlOf, yamlType } from "../answers/yaml-answer.ts"
+import type { Eventually } from "../eventually.ts"
 import { flag } from "../list/list-options.ts"
-import { discoveryScope } from "../scope.ts"
+import { discoveryScope } from "../request-log.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
@@ -80,6 +81,18 @@ export class Exchange {
     }
   }
 
+  /**
+   * Goes on with a value: in this very call, or later if it is a promise. A promise that is rejected counts as a step that
+   * threw. To be called inside of {@link attempt}.
+   */
+  whenReady<Value>(value: Eventually<Value>, step: (value: Value) => void): void {
+    if (!(value instanceof Promise)) return step(value)
+    value.then(
+      (ready) => this.attempt(() => step(ready)),
+      (error: unknown) => this.#break(error),
+    )
+  }
+
   json(value: object): void {
     this.text(JSON.stringify(value))
   }
@@ -113,8 +126,8 @@ export class Exchange {
     else this.#send(200, "application/json", body, headers)
   }
 
-  /** Answers a write. */
-  written({ status, json, warnings }: Written): void {
+  /** Answers a write, or a read of what is below an object. */
+  written({ status, json, warnings }: Reply): void {
     const headers = warnings.length === 0 ? {} : { Warning: warningHeaders(warnings) }
     if (typeof json === "string" || this.isYaml) this.#endDocument(status, json.toString(), headers)
     else this.#send(status, "application/json", json, headers)

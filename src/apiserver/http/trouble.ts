@@ -4,7 +4,7 @@
 export type OnTrouble = (detail: string) => void
 
 /** A line on stderr, as Node writes its own warnings; a handler of `process.on("warning")` may take it from there. */
-export const warnProcess: OnTrouble = (detail) => process.emitWarning(detail, "SandboxTrouble")
+export const warnProcess: OnTrouble = (detail) => process.emitWarning(detail, "ApiServerTrouble")
 
 export const troubleOf = (where: string, error: unknown): string =>
   `${where}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`

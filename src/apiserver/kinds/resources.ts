@@ -3,7 +3,7 @@
  */
 
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { KindConflictError, UnknownKindError } from "../errors.ts"
+import { KindConflictError, UnknownKindError } from "./kind-errors.ts"
 
 /** One kind and how it is reached. */
 export interface Resource {
@@ -108,6 +108,19 @@ export const allVerbs: ReadonlyArray<string> = [
 ]
 
 export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
+
+/**
+ * The kinds as a server without writes has them: the verbs that read, and `status` as the only subresource. Kinds that
+ * exist only to be created (reviews, Binding) are left out.
+ */
+export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Resource> =>
+  Array.from(resources, (resource) => ({
+    ...resource,
+    verbs: verbsOf(resource).filter((verb) => reads.has(verb)),
+    subresources: (resource.subresources ?? []).filter((name) => name === "status"),
+  })).filter(({ verbs }) => verbs.length > 0)
+
+const reads: ReadonlySet<string> = new Set(["get", "list", "watch"])
 
 /** `deployments.apps`, or `pods` for the core group: how error messages name a resource. */
 export const qualifiedName = (resource: Resource): string =>

@@ -16,6 +16,9 @@ import { type ContinueToken, decodeContinue } from "./continue-token.ts"
  */
 export type StreamingList = "supported" | "rejected" | "unknown"
 
+/** How a watch from a forgotten version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
+export type ExpiredAs = "stream" | "http"
+
 /** Which state a list wants. */
 export type ListState =
   | { readonly type: "latest" }

@@ -5,6 +5,7 @@
 
 import type { ServerResponse } from "node:http"
 import { compact, type JsonFormat } from "../answers/json-spacing.ts"
+import type { Eventually } from "../eventually.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
 import { objectFrame } from "../forms/object-form.ts"
 import type { Exchange } from "../http/exchange.ts"
@@ -15,7 +16,11 @@ import { encodeContinue } from "./continue-token.ts"
 export interface ListAnswer {
   readonly type: "list"
   readonly revision: bigint
-  readonly changes: ReadonlyArray<Change>
+  /**
+   * One that is read as it is sent keeps memory bounded: the next states are asked for when the client has taken the last
+   * ones, and no more of them when the client has gone. An error ends the answer in the middle.
+   */
+  readonly changes: Iterable<Change> | AsyncIterable<Change>
   /** Start of the next page; absent on the last. */
   readonly next?: string
   readonly remaining?: number
@@ -23,28 +28,93 @@ export interface ListAnswer {
 
 const pieceBytes = 64 * 1024
 
-export const sendList = async (
+/** Sends the list. A promise, if it takes more than this turn, resolves when it is sent or the client has gone. */
+export const sendList = (
   exchange: Exchange,
   resource: Resource,
   answer: ListAnswer,
   format: JsonFormat,
   form?: Form,
-): Promise<void> => {
-  const pieces = piecesOf(resource, answer, form)
-  const first = pieces.next().value ?? comma
-  let piece = pieces.next().value
-  if (piece === undefined || format !== compact || exchange.isYaml) {
-    exchange.text(Buffer.concat([first, ...(piece === undefined ? [] : [piece]), ...pieces]).toString("utf8"))
-    return
-  }
-  const response = exchange.begin()
-  response.write(first)
-  for (; piece !== undefined && exchange.open; piece = pieces.next().value)
-    if (!response.write(piece)) await drained(response)
-  if (exchange.open) response.end()
+): Eventually<void> => {
+  const body = new ListBody(exchange, resource, answer, format, form)
+  const { changes } = answer
+  if (Symbol.asyncIterator in changes) return sendAsTheyCome(body, changes)
+  return sendAll(body, changes[Symbol.iterator]())
 }
 
-/** Resolves when more can be written, or when there is nobody left to write to. */
+const sendAll = (body: ListBody, changes: Iterator<Change>): Eventually<void> => {
+  for (let next = changes.next(); next.done !== true; next = changes.next()) {
+    const drained = body.add(next.value)
+    if (drained !== undefined) return drained.then(() => (body.isWanted ? sendAll(body, changes) : undefined))
+  }
+  body.end()
+}
+
+const sendAsTheyCome = async (body: ListBody, changes: AsyncIterable<Change>): Promise<void> => {
+  for await (const change of changes) {
+    // Leaving the loop tells the source, which may hold files open.
+    if (!body.isWanted) return
+    await body.add(change)
+  }
+  body.end()
+}
+
+class ListBody {
+  readonly #exchange: Exchange
+  readonly #resource: Resource
+  readonly #form: Form | undefined
+  readonly #after: string
+  /** YAML and JSON with other spaces are made of the whole text. */
+  readonly #isWhole: boolean
+  #pieces: Buffer[]
+  #bytes = 0
+  #isFirst = true
+  #response: ServerResponse | undefined
+
+  constructor(exchange: Exchange, resource: Resource, answer: ListAnswer, format: JsonFormat, form: Form | undefined) {
+    const { before, after } = form === undefined ? listFrame(resource, answer) : form.frame(metadataOf(answer))
+    this.#exchange = exchange
+    this.#resource = resource
+    this.#form = form
+    this.#pieces = [Buffer.from(before)]
+    this.#after = after
+    this.#isWhole = format !== compact || exchange.isYaml
+  }
+
+  /** Whether there is still a client to send it to. */
+  get isWanted(): boolean {
+    return this.#exchange.open
+  }
+
+  /** Resolves when more may be added; `undefined` if that is at once. */
+  add(change: Change): Promise<void> | undefined {
+    if (!this.#isFirst) this.#pieces.push(comma)
+    this.#isFirst = false
+    const item = this.#form === undefined ? listItem(change, this.#resource) : [Buffer.from(this.#form.item(change))]
+    for (const part of item) {
+      this.#pieces.push(part)
+      this.#bytes += part.length
+    }
+    return this.#bytes < pieceBytes || this.#isWhole ? undefined : this.#flush()
+  }
+
+  end(): void {
+    this.#pieces.push(Buffer.from(this.#after))
+    if (this.#response === undefined) this.#exchange.text(Buffer.concat(this.#pieces).toString("utf8"))
+    else if (this.isWanted) this.#response.end(Buffer.concat(this.#pieces))
+  }
+
+  #flush(): Promise<void> | undefined {
+    if (!this.isWanted) return undefined
+    this.#response ??= this.#exchange.begin()
+    const bytes = Buffer.concat(this.#pieces)
+    this.#pieces = []
+    this.#bytes = 0
+    return this.#response.write(bytes) ? undefined : drained(this.#response)
+  }
+}
+
+/** Resolves when more can be written, or when the client has gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -53,26 +123,6 @@ const drained = (response: ServerResponse): Promise<void> =>
     }
     response.on("drain", done).on("close", done)
   })
-
-function* piecesOf(resource: Resource, answer: ListAnswer, form: Form | undefined): Generator<Buffer, undefined> {
-  const { before, after } = form === undefined ? listFrame(resource, answer) : form.frame(metadataOf(answer))
-  let gathered: Buffer[] = [Buffer.from(before)]
-  let bytes = 0
-  for (const [index, change] of answer.changes.entries()) {
-    if (index > 0) gathered.push(comma)
-    const item = form === undefined ? listItem(change, resource) : [Buffer.from(form.item(change))]
-    for (const part of item) {
-      gathered.push(part)
-      bytes += part.length
-    }
-    if (bytes >= pieceBytes) {
-      yield Buffer.concat(gathered)
-      gathered = []
-      bytes = 0
-    }
-  }
-  yield Buffer.concat([...gathered, Buffer.from(after)])
-}
 
 const comma = Buffer.from(",")
 

@@ -21,16 +21,21 @@ import { hasSelectors, lineFor, type Selection, selects } from "../selection/sel
 import { AdjacentBytes } from "./adjacent-bytes.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
 
+/** What a test may do to an open watch. */
+export interface StreamHooks {
+  /** Bytes of the next line to let through before the connection is cut; asked for every line. */
+  truncate(plural: string): number | undefined
+  /** The stream is about to hang up on a slow reader. */
+  slowReader(plural: string): void
+}
+
 /** What every stream of one server shares. */
 export interface StreamSurroundings {
   readonly clock: Clock
   readonly format: JsonFormat
   /** Bytes of unsent data that are tolerated for {@link blockedReaderMilliseconds}. Absent: no limit. */
   readonly slowReaderLimit?: number
-  /** Bytes of the next line to let through before the connection is cut; asked for every line. */
-  readonly takeTruncation: (plural: string) => number | undefined
-  /** The stream is about to hang up on a slow reader. */
-  readonly onSlowReader: (plural: string) => void
+  readonly hooks: StreamHooks
 }
 
 export interface StreamRequest {
@@ -100,6 +105,11 @@ export class WatchStream {
     else this.#closers.push(action)
   }
 
+  /** Whether the beginning has been sent. */
+  get isLive(): boolean {
+    return this.#liveBytes !== undefined
+  }
+
   /** The beginning has been sent: what follows is live, and the reader must keep up with it. */
   goLive(): void {
     this.#liveBytes ??= 0
@@ -150,6 +160,22 @@ export class WatchStream {
     else this.#held.push(line)
   }
 
+  /**
+   * Resolves when the client has taken most of what it was sent, or has gone; `undefined` if there is no need to wait. Who
+   * sends a long beginning asks after every line, or the whole of it piles up in this process.
+   */
+  drained(): Promise<void> | undefined {
+    const { socket } = this.#response
+    if (this.#closed || socket === null || !socket.writableNeedDrain) return undefined
+    return new Promise((resolve) => {
+      const done = (): void => {
+        socket.off("drain", done).off("close", done)
+        resolve()
+      }
+      socket.on("drain", done).on("close", done)
+    })
+  }
+
   /** Ends the answer properly, after what is held. */
   end(): void {
     this.#ending = true
@@ -185,7 +211,7 @@ export class WatchStream {
   }
 
   #write(line: Buffer, chunk?: Buffer): void {
-    const cut = this.#surroundings.takeTruncation(this.resource.plural)
+    const cut = this.#surroundings.hooks.truncate(this.resource.plural)
     if (cut !== undefined) {
       this.#ending = true
       this.#flush()
@@ -230,7 +256,7 @@ export class WatchStream {
   }
 
   #watchBacklog(): void {
-    const { slowReaderLimit, clock, onSlowReader } = this.#surroundings
+    const { slowReaderLimit, clock, hooks } = this.#surroundings
     if (slowReaderLimit === undefined) return
     // First in, first out: what is unsent is live up to as many bytes as have been written since the beginning.
     const behind = (): boolean => {
@@ -245,7 +271,7 @@ export class WatchStream {
     this.#overload ??= clock.after(blockedReaderMilliseconds, () => {
       this.#overload = undefined
       if (!behind()) return
-      onSlowReader(this.resource.plural)
+      hooks.slowReader(this.resource.plural)
       this.destroy()
     })
   }

@@ -10,7 +10,6 @@ import { BlockSource } from "../blocks/block-source.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
-import { isFirstList, sinceReader } from "./recorded-since.ts"
 
 /** Times are µs since the Unix epoch. */
 export interface CoverageWindow {
@@ -47,14 +46,13 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const count = eventCounter(database, directory, window)
-    const sinceOf = sinceReader(database)
     const kinds = readKinds(database).map(
       (kind): RecordedKind => ({
         gvk: kind.gvk,
         events: count(kind),
-        since: sinceOf(kind),
+        since: kind.recordedSince === 0 ? undefined : kind.recordedSince,
         // Of a first list the row has the time at which it began.
-        completeTime: isFirstList(kind) ? 0 : kind.completeThroughTime,
+        completeTime: kind.recordedSince === 0 ? 0 : kind.completeThroughTime,
         gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
       }),
     )

@@ -25,11 +25,11 @@ export interface GapSelection {
 /** Prepares the statement that stores gaps; run it inside the commit's transaction. */
 export const gapWriter = (database: DatabaseSync): ((placed: PlacedGap) => void) => {
   const insert: StatementSync = database.prepare(`
-    INSERT INTO gap (sequence, kind, from_version, to_version, from_time, to_time, reason, detail)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+    INSERT INTO gap (sequence, kind, namespace, from_version, to_version, from_time, to_time, reason, detail)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   return ({ sequence, kind, gap }) => {
-    const { fromVersion, toVersion, fromTime, toTime, reason, detail } = gap
-    insert.run(sequence, kind, fromVersion, toVersion, fromTime, toTime, reason, detail)
+    const { namespace, fromVersion, toVersion, fromTime, toTime, reason, detail } = gap
+    insert.run(sequence, kind, namespace, fromVersion, toVersion, fromTime, toTime, reason, detail)
   }
 }
 
@@ -38,8 +38,8 @@ export const hasGapRow = (database: DatabaseSync, kind: number, gap: Gap): boole
   database
     .prepare(`
       SELECT 1 FROM gap WHERE kind = ? AND from_version = ? AND to_version = ? AND from_time = ? AND to_time = ?
-        AND reason = ?`)
-    .get(kind, gap.fromVersion, gap.toVersion, gap.fromTime, gap.toTime, gap.reason) !== undefined
+        AND reason = ? AND namespace = ?`)
+    .get(kind, gap.fromVersion, gap.toVersion, gap.fromTime, gap.toTime, gap.reason, gap.namespace) !== undefined
 
 /**
  * Gaps that touch a window, ordered by the moment they were closed. A gap that was closed only after the window is among
@@ -56,6 +56,7 @@ export const readGaps = (database: DatabaseSync, selection: GapSelection): Reado
       sequence: Number(row.sequence),
       time: Number(row.to_time),
       gvk: String(row.gvk),
+      namespace: String(row.namespace),
       fromVersion: String(row.from_version),
       toVersion: String(row.to_version),
       fromTime: Number(row.from_time),

@@ -8,15 +8,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Observations } from "../../wire/observations.ts"
-import { recordedSinceKey } from "./since-key.ts"
+import { advanceNamespaces, NamespaceRows, type RecordedNamespace, readNamespaces } from "./namespace-rows.ts"
 
 /** State of one kind. Times are µs since the Unix epoch. */
 export interface KindState {
   readonly gvk: string
   /** Counts the histories of the kind: one more after each restored cluster. Versions compare only within one. */
   readonly epoch: number
-  /** Resource version up to which the recording is complete; empty before the first. Resume the watch here. */
+  /**
+   * Resource version up to which the recording is complete; empty before the first, and while it is watched namespace by namespace.
+   * Resume the watch here.
+   */
   readonly completeThrough: string
+  /** Of a kind that is watched namespace by namespace how far each is recorded; otherwise empty. */
+  readonly namespaces: ReadonlyArray<RecordedNamespace>
   /**
    * When the kind was last complete; while its first list is under way, when that began; 0 before. A new epoch forgets the version and keeps the time: the gap
    * between both histories begins then.
@@ -32,6 +37,11 @@ export interface KindState {
   readonly listReason: string
   /** What of the kind is recorded (see the watcher's selection); empty if that was never said. */
   readonly selection: string
+  /**
+   * When its first list was complete: from then on everything is known but for gaps, also of a kind of which there is no object.
+   * 0 before. Never changes afterwards.
+   */
+  readonly recordedSince: number
 }
 
 /** A kind with the archive's own number for it. */
@@ -48,18 +58,17 @@ export class KindTable {
   readonly #changed = new Set<Mutable<KindEntry>>()
   /** Kinds whose epoch began when no other cluster was known of. */
   readonly #awaitsCluster = new Set<KindEntry>()
-  /** Kinds whose first list has become complete since the last commit, and when. */
-  readonly #firstComplete = new Map<string, number>()
   #nextId = 1
   readonly #save: StatementSync
-  readonly #saveSince: StatementSync
+  readonly #namespaceRows: NamespaceRows
 
   constructor(database: DatabaseSync) {
     this.#save = database.prepare(`
       INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
-        last_event_time, cluster_uid, list_reason, selection) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#saveSince = database.prepare("INSERT OR IGNORE INTO metadata (key, value) VALUES (?, ?)")
-    for (const kind of readKinds(database)) {
+        last_event_time, cluster_uid, list_reason, selection, recorded_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    const kinds = readKinds(database)
+    this.#namespaceRows = new NamespaceRows(database, new Map(kinds.map(({ id, namespaces }) => [id, namespaces])))
+    for (const kind of kinds) {
       this.#know({ ...kind })
       this.#nextId = Math.max(this.#nextId, kind.id + 1)
     }
@@ -104,19 +113,41 @@ export class KindTable {
       kind.listReason = frame.listReason
       if (kind.completeThroughTime === 0) kind.completeThroughTime = Math.max(now, kind.lastEventTime)
     }
-    if (frame.completeThrough !== "" && frame.epoch === kind.epoch) {
+    const isOfEpoch = frame.epoch === kind.epoch
+    const isComplete = isOfEpoch && (frame.completeThrough !== "" || frame.isComplete)
+    const completeTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
+    const hasNamespaces = isOfEpoch && this.#advanceNamespaces(kind, frame, completeTime)
+    if (isComplete) {
       kind.listReason = ""
-      const isFirst = kind.completeThrough === "" && kind.epoch === 0
       kind.completeThrough = frame.completeThrough
-      kind.completeThroughTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
-      if (isFirst) this.#firstComplete.set(kind.gvk, kind.completeThroughTime)
+      if (!frame.isComplete) kind.namespaces = []
+      kind.completeThroughTime = completeTime
+      kind.recordedSince ||= completeTime
     }
     if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
-    this.#learnCluster(kind, clusterUid, isNewEpoch, frame.epoch === kind.epoch)
-    if (frame.tracksPods && frame.gvk !== podLivesKind) {
-      this.#advanceLives(kind, isNewEpoch, frame.completeThrough !== "" && frame.epoch === kind.epoch)
-    }
+    this.#learnCluster(kind, clusterUid, isNewEpoch, isOfEpoch)
+    if (!frame.tracksPods || frame.gvk === podLivesKind) return
+    const lives = this.#entry(podLivesKind)
+    this.#changed.add(lives)
+    lives.lastEventTime = Math.max(lives.lastEventTime, kind.lastEventTime)
+    if (isNewEpoch || isComplete || (hasNamespaces && !frame.livesLag)) this.#advanceLives(lives, kind, isComplete)
+  }
+
+  /**
+   * From the first frame on that tells of namespaces no version says how far the kind as a whole is recorded. Where one did, it holds
+   * for each of its namespaces, and so does the time since when.
+   */
+  #advanceNamespaces(kind: Mutable<KindEntry>, frame: Observations, completeTime: number): boolean {
+    const isWhole = kind.completeThrough !== ""
+    const since = isWhole ? kind.recordedSince : completeTime
+    const namespaces = advanceNamespaces(kind.namespaces, frame, since)
+    if (namespaces === kind.namespaces) return false
+    kind.namespaces = namespaces
+    kind.completeThrough = ""
+    kind.listReason = ""
+    if (kind.completeThroughTime === 0) kind.completeThroughTime = completeTime
+    return true
   }
 
   /**
@@ -139,15 +170,11 @@ export class KindTable {
    * Lifecycles tracked on the stream of v1.Pod are complete as far as that is, but only once a frame says so: while a watcher
    * makes up for the time in which they were not tracked, its kind is ahead of them.
    */
-  #advanceLives(pods: KindEntry, isNewEpoch: boolean, isComplete: boolean): void {
-    const lives = this.#entry(podLivesKind)
-    this.#changed.add(lives)
-    lives.lastEventTime = Math.max(lives.lastEventTime, pods.lastEventTime)
-    if (!isNewEpoch && !isComplete) return
-    if (isComplete && lives.completeThrough === "" && pods.epoch === 0)
-      this.#firstComplete.set(lives.gvk, pods.completeThroughTime)
+  #advanceLives(lives: Mutable<KindEntry>, pods: KindEntry, isComplete: boolean): void {
+    if (isComplete) lives.recordedSince ||= pods.completeThroughTime
     lives.epoch = pods.epoch
     lives.completeThrough = pods.completeThrough
+    lives.namespaces = pods.namespaces
     lives.completeThroughTime = pods.completeThroughTime
     lives.clusterUid = pods.clusterUid
   }
@@ -166,15 +193,16 @@ export class KindTable {
         kind.clusterUid,
         kind.listReason,
         kind.selection,
+        kind.recordedSince,
       )
+      this.#namespaceRows.save(kind.id, kind.namespaces)
     }
-    for (const [gvk, time] of this.#firstComplete) this.#saveSince.run(recordedSinceKey(gvk), String(time))
   }
 
   /** After the commit. */
   markSaved(): void {
     this.#changed.clear()
-    this.#firstComplete.clear()
+    this.#namespaceRows.markSaved()
   }
 
   #know(kind: Mutable<KindEntry>): void {
@@ -198,12 +226,14 @@ export const unknownKind = (gvk: string): KindState => ({
   gvk,
   epoch: 0,
   completeThrough: "",
+  namespaces: [],
   completeThroughTime: 0,
   nextObjectNumber: 1,
   lastEventTime: 0,
   clusterUid: "",
   listReason: "",
   selection: "",
+  recordedSince: 0,
 })
 
 /** Object numbers a frame may use: those given out before it and those it names itself. */
@@ -214,8 +244,9 @@ export const nextNumberAfter = (frame: Observations): number => {
 }
 
 /** Every kind as committed, in the order they were first seen. */
-export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
-  database
+export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> => {
+  const namespaces = readNamespaces(database)
+  return database
     .prepare("SELECT * FROM kind ORDER BY id")
     .all()
     .map((row) => ({
@@ -223,11 +254,13 @@ export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> =>
       gvk: String(row.gvk),
       epoch: Number(row.epoch),
       completeThrough: String(row.complete_through),
+      namespaces: namespaces.get(Number(row.id)) ?? [],
       completeThroughTime: Number(row.complete_through_time),
       nextObjectNumber: Number(row.next_object_number),
       lastEventTime: Number(row.last_event_time),
       clusterUid: String(row.cluster_uid),
-      // Columns of format 3: a reader may meet an earlier one.
-      listReason: String(row.list_reason ?? ""),
-      selection: String(row.selection ?? ""),
+      listReason: String(row.list_reason),
+      selection: String(row.selection),
+      recordedSince: Number(row.recorded_since),
     }))
+}

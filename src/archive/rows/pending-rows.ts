@@ -102,4 +102,5 @@ const isSameGap = (one: Gap, other: Gap): boolean =>
   one.toVersion === other.toVersion &&
   one.fromTime === other.fromTime &&
   one.toTime === other.toTime &&
-  one.reason === other.reason
+  one.reason === other.reason &&
+  one.namespace === other.namespace

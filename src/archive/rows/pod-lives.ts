@@ -35,7 +35,6 @@ const PAGE_ROWS = 256
 
 /**
  * Lives of all pods up to a cut, each UID once, in the order in which they were first seen to run. Streams: memory is one page.
- * A recording of format 1 has none.
  *
  * @throws ArchiveIoError, CorruptArchiveError
  */

@@ -18,7 +18,7 @@ const Forecast = Schema.Struct({
       events: Schema.Number,
       objects: Schema.Number,
       ranges: Schema.Array(Range),
-      gaps: Schema.Array(Schema.Struct({ ...Range.fields, reason: Schema.String })),
+      gaps: Schema.Array(Schema.Struct({ ...Range.fields, namespace: Schema.String, reason: Schema.String })),
     }),
   ),
   countedBefore: Schema.Array(Schema.String),
@@ -64,7 +64,8 @@ export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
         : `recorded ${span({ start: first.start, end: last.end })}`
     const reason = state === "watching" || detail === "" ? "" : ` (${detail})`
     lines.push(`  ${gvk}: ${held({ objects, events })}, ${recorded}, ${state}${reason}`)
-    for (const gap of gaps) lines.push(`    gap ${span(gap)}: ${gap.reason}`)
+    for (const gap of gaps)
+      lines.push(`    gap ${span(gap)}${gap.namespace === "" ? "" : ` in namespace ${gap.namespace}`}: ${gap.reason}`)
   }
   if (leftOut.length > 0) lines.push(`this format cannot represent ${leftOut.join(", ")}`)
   if (unknownOwners.count > 0)

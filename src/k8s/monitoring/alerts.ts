@@ -1,13 +1,13 @@
 /**
- * What somebody should be told of. Each names what is being lost, or soon will be, and what to do; docs/guides/in-cluster.md
- * says more about each, by name.
+ * The alerts. Each says what is being lost or soon will be, and what to do; docs/guides/in-cluster.md explains each of them by
+ * name.
  */
 
 export interface Alert {
   readonly name: string
   /** PromQL. Every metric is one of the recorder's own. */
   readonly expression: string
-  /** How long it has to hold; `undefined`: not at all. */
+  /** How long the expression must be true; `undefined`: fires at once. */
   readonly for: string | undefined
   readonly severity: "critical" | "warning"
   readonly summary: string
@@ -20,9 +20,9 @@ export const alerts: ReadonlyArray<Alert> = [
     expression: "absent(kubereel_ready)",
     for: "5m",
     severity: "critical",
-    summary: "No recorder answers.",
+    summary: "No recorder is running.",
     description:
-      "Nothing is being recorded. The API server keeps what happens for about 5 minutes: a recorder that is back by then misses nothing.",
+      "Nothing is being recorded. The API server keeps changes for about 5 minutes: a recorder that is back by then misses nothing.",
   },
   {
     name: "KubereelNotReady",
@@ -30,7 +30,7 @@ export const alerts: ReadonlyArray<Alert> = [
     for: "15m",
     severity: "warning",
     summary: "A kind is still in its first list.",
-    description: "Lists take a minute for each 100,000 objects. /readyz?verbose names the kind.",
+    description: "Lists take a minute per 100,000 objects. /readyz?verbose names the kind.",
   },
   {
     name: "KubereelKindNotRecorded",
@@ -39,16 +39,16 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "critical",
     summary: "{{ $labels.kind }} is {{ $labels.state }}.",
     description:
-      "Its changes are not being recorded. /readyz?verbose and the log say why, and for a missing permission which rule to add.",
+      "Its changes are not being recorded. /readyz?verbose and the log give the reason and, if a permission is missing, the rule to add.",
   },
   {
     name: "KubereelConfigurationInvalid",
     expression: "kubereel_configuration_valid == 0",
     for: "2m",
     severity: "warning",
-    summary: "The changed configuration cannot be used.",
+    summary: "The changed configuration is invalid.",
     description:
-      "Recording goes on with the one before it. The log names file, line and key, and what is allowed there.",
+      "The recorder continues with the previous configuration. The log names file, line and key, and the values allowed there.",
   },
   {
     name: "KubereelGap",
@@ -57,14 +57,14 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "warning",
     summary: "Changes of {{ $labels.kind }} are missing from the recording.",
     description:
-      "The API server no longer had them. The gap is in every export that includes its time; the log says why it came about.",
+      "The API server no longer had them. Every export that includes their time shows the gap; the log has the reason.",
   },
   {
     name: "KubereelLagging",
     expression: "kubereel_store_lag_seconds > 5",
     for: "2m",
     severity: "warning",
-    summary: "What was received waits {{ $value | humanizeDuration }} for the disk.",
+    summary: "Received data has been waiting for the disk for {{ $value | humanizeDuration }}.",
     description: "The disk is too slow or the recorder has too little CPU. Once the mailboxes are full, watches stall.",
   },
   {
@@ -72,9 +72,9 @@ export const alerts: ReadonlyArray<Alert> = [
     expression: "rate(kubereel_mailbox_stalled_seconds_total[5m]) > 0.1",
     for: "5m",
     severity: "warning",
-    summary: "{{ $labels.actor }} waits for {{ $labels.mailbox }}.",
+    summary: "{{ $labels.actor }} is waiting for {{ $labels.mailbox }}.",
     description:
-      "The receiver does not keep up. The API server hangs up on a watch that is not read, and the recorder resumes: nothing is lost for minutes.",
+      "The receiver does not keep up. The API server closes a watch that is not read, and the recorder resumes it: nothing is lost for the first minutes.",
   },
   {
     name: "KubereelDiskFailing",
@@ -83,7 +83,7 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "critical",
     summary: "The recording cannot be written.",
     description:
-      "The volume is full or gone; the log says which. Nothing is dropped while there is room in memory. Give the volume room: the recorder goes on by itself.",
+      "The volume is full or missing; the log says which. Nothing is dropped while there is room in memory. Free or add space: the recorder then continues by itself.",
   },
   {
     name: "KubereelDiskFull",
@@ -92,7 +92,7 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "critical",
     summary: "The recording's volume is full: {{ $value | humanize1024 }}B are left.",
     description:
-      "A claim: enlarge it, the recorder goes on by itself. An emptyDir: export now, because the pod is evicted when it exceeds its limit, and the recording is gone with it.",
+      "With a claim: enlarge it; the recorder then continues by itself. With an emptyDir: export now, because the pod is evicted when it exceeds the limit, and the recording is lost with it.",
   },
   {
     name: "KubereelDiskFilling",
@@ -101,7 +101,7 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "warning",
     summary: "The recording's volume will be full within 4 hours.",
     description:
-      "If it goes on growing as in the last hour. Enlarge the claim, or export and begin anew with a larger --size.",
+      "This assumes that it keeps growing as in the last hour. Enlarge the claim, or export and start again with a larger --size.",
   },
   {
     name: "KubereelActorRestarting",
@@ -110,25 +110,25 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "warning",
     summary: "{{ $labels.actor }} keeps crashing.",
     description:
-      "It resumes where it was. A watcher that crashes 5 times in 10 minutes is stopped. The log has the reason.",
+      "It resumes where it stopped. A watcher that crashes 5 times in 10 minutes is not restarted again. The log has the reason.",
   },
   {
     name: "KubereelRestarting",
-    // Of a container that restarts, the series goes on and begins at 0 again; "and" leaves other programs' CPU time out.
+    // When a container restarts, its series continues and resets to 0; "and" excludes the CPU time of other programs.
     expression: "resets(process_cpu_seconds_total[30m]) > 1 and on (namespace, pod) kubereel_ready",
     for: undefined,
     severity: "warning",
     summary: "The recorder keeps restarting.",
     description:
-      "Out of memory is the usual reason: kubectl describe pod says so. --expected-objects of reel k8s raises its limit.",
+      "The usual reason is running out of memory: check with kubectl describe pod. --expected-objects of reel k8s raises the limit.",
   },
   {
     name: "KubereelUnreadableLines",
     expression: "increase(kubereel_kind_malformed_lines_total[15m]) > 0",
     for: undefined,
     severity: "warning",
-    summary: "The API server, or a proxy, sends what is no JSON for {{ $labels.kind }}.",
-    description: "The recorder asks again and misses nothing as long as the next answer is whole.",
+    summary: "The API server, or a proxy, sends invalid JSON for {{ $labels.kind }}.",
+    description: "The recorder repeats the request and misses nothing as long as the next response is intact.",
   },
   {
     name: "KubereelClockSkew",
@@ -136,6 +136,6 @@ export const alerts: ReadonlyArray<Alert> = [
     for: "10m",
     severity: "warning",
     summary: "The node's clock and the API server's differ by {{ $value | humanizeDuration }}.",
-    description: "Times of events are the recorder's, those in objects the cluster's: they do not fit together.",
+    description: "Events have the recorder's times, objects contain the cluster's: the two do not match.",
   },
 ]

@@ -3,14 +3,14 @@ import type { Json } from "../manifest.ts"
 
 interface Graph {
   readonly title: string
-  /** What one can see there. */
+  /** What the graph shows. */
   readonly description: string
-  /** Grafana's name of the unit. */
+  /** Grafana's name for the unit. */
   readonly unit: string
   readonly queries: ReadonlyArray<{ readonly expression: string; readonly legend: string }>
 }
 
-/** Only one recorder at a time. */
+/** Selects a single recorder. */
 const chosen = 'namespace="$namespace",pod=~"$pod"'
 const each = (metric: string): string => `${metric}{${chosen}}`
 const rate = (metric: string): string => `rate(${each(metric)}[$__rate_interval])`
@@ -21,19 +21,19 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
     graphs: [
       {
         title: "States of kinds",
-        description: "Anything but watching is not being recorded.",
+        description: "Kinds in any state other than watching are not being recorded.",
         unit: "short",
         queries: [{ expression: `sum by (state) (${each("kubereel_kind_state")})`, legend: "{{state}}" }],
       },
       {
         title: "Events recorded",
-        description: "Changes that count, per second.",
+        description: "Recorded changes per second.",
         unit: "ops",
         queries: [{ expression: rate("kubereel_kind_recorded_total"), legend: "{{kind}}" }],
       },
       {
-        title: "Received, and what became of it",
-        description: "Unchanged: a new version in which nothing counts. Repeated: received twice and dropped.",
+        title: "Received objects, by outcome",
+        description: "Unchanged: a new version without a relevant change. Repeated: received twice and dropped.",
         unit: "ops",
         queries: ["received", "unchanged", "repeated"].map((name) => ({
           expression: `sum(${rate(`kubereel_kind_${name}_total`)})`,
@@ -41,22 +41,22 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
         })),
       },
       {
-        title: "Objects alive",
-        description: "In the recording, by kind.",
+        title: "Objects",
+        description: "Objects that exist according to the recording, by kind.",
         unit: "short",
         queries: [{ expression: each("kubereel_kind_objects"), legend: "{{kind}}" }],
       },
       {
         title: "Gaps",
-        description: "Ranges that the API server no longer had when they were asked for.",
+        description: "Ranges of versions that the API server no longer had when they were requested.",
         unit: "short",
         queries: [
           { expression: `increase(${each("kubereel_kind_gaps_total")}[$__rate_interval])`, legend: "{{kind}}" },
         ],
       },
       {
-        title: "Lists and watches begun",
-        description: "Watches are renewed every 5 to 10 minutes. Lists after the first mean that history was lost.",
+        title: "Lists and watches started",
+        description: "Watches are renewed every 5 to 10 minutes. A list after the first means that history was lost.",
         unit: "short",
         queries: [
           { expression: `increase(${each("kubereel_kind_relists_total")}[$__rate_interval])`, legend: "list {{kind}}" },
@@ -82,13 +82,13 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
       },
       {
         title: "Cannot write",
-        description: "1 while the volume is full or gone.",
+        description: "1 while the volume is full or missing.",
         unit: "short",
         queries: [{ expression: each("kubereel_store_failing"), legend: "failing" }],
       },
       {
         title: "Disk",
-        description: "What the recording takes, and by how much it can still grow: an emptyDir's limit counts.",
+        description: "Size of the recording, and how much it can still grow, taking an emptyDir's limit into account.",
         unit: "bytes",
         queries: [
           { expression: each("kubereel_store_recording_bytes"), legend: "recording" },
@@ -98,7 +98,7 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
       },
       {
         title: "Waiting in mailboxes",
-        description: "Sent and not committed, and not yet sent for want of credit.",
+        description: "Bytes sent but not committed, and bytes not yet sent for lack of credit.",
         unit: "bytes",
         queries: [
           { expression: each("kubereel_mailbox_unacknowledged_bytes"), legend: "sent {{actor}}" },
@@ -133,15 +133,15 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
       },
       {
         title: "Restarts of actors",
-        description: "An actor that crashes goes on where it was.",
+        description: "An actor that crashed resumes where it stopped.",
         unit: "short",
         queries: [
           { expression: `increase(${each("kubereel_actor_restarts_total")}[$__rate_interval])`, legend: "{{actor}}" },
         ],
       },
       {
-        title: "Owners asked for",
-        description: "Pending, and requests that failed and are made again.",
+        title: "Owner look-ups",
+        description: "Pending look-ups, and requests that failed and are retried.",
         unit: "short",
         queries: [
           { expression: each("kubereel_owners_pending"), legend: "pending" },
@@ -152,7 +152,7 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
   },
 ]
 
-/** Two graphs beside each other in Grafana's 24 columns. */
+/** Two graphs side by side in Grafana's 24 columns. */
 const width = 12
 const height = 8
 
@@ -215,7 +215,7 @@ export const dashboard = (): Json => ({
   panels: panels(),
 })
 
-/** Every PromQL expression in it. */
+/** All PromQL expressions of the dashboard. */
 export const dashboardExpressions: ReadonlyArray<string> = sections.flatMap(({ graphs }) =>
   graphs.flatMap(({ queries }) => queries.map(({ expression }) => expression)),
 )

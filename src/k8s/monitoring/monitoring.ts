@@ -1,4 +1,4 @@
-/** Objects for a Prometheus that its operator runs, and the dashboard as Grafana's side-car finds it. */
+/** Objects for the Prometheus operator, and the dashboard in a ConfigMap that Grafana's sidecar finds. */
 
 import { type Manifest, manifest } from "../manifest.ts"
 import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "../settings.ts"
@@ -10,10 +10,10 @@ const credentials = (authentication: Authentication) => {
     case "none":
       return {}
     case "kubernetes":
-      // Prometheus' own token; it may get /metrics wherever it scrapes what asks for one.
+      // Prometheus' own token, which usually has permission to get /metrics.
       return { bearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }
     case "token":
-      // By itself: a file of several tokens is no header.
+      // A separate key, because a file with several tokens cannot be used as a header.
       return { authorization: { credentials: { name: authentication.secret.name, key: metricsKey } } }
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Where the objects of built-in kinds are, as Kubernetes 1.34 says in its discovery documents: enough to compute rights
- * without a cluster at hand. A kind that is not here needs one.
+ * The resources of built-in kinds, from the discovery documents of Kubernetes 1.34: enough to compute permissions without a
+ * cluster. Kinds that are not listed need one.
  */
-import { type ApiResource, type Discovery, groupVersionPath } from "../../kube/discovery.ts"
+import type { ApiResource, Discovery } from "../../kube/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 
-/** Group version, then `Kind: plural`; cluster-scoped kinds apart. */
+/** By group version, then `Kind: plural`; cluster-scoped kinds are in a table of their own. */
 const namespaced: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   v1: {
     ConfigMap: "configmaps",
@@ -81,16 +81,16 @@ const resources: ReadonlyMap<string, Pick<ApiResource, "plural" | "namespaced">>
   ),
 )
 
-/** Every kind of the table, for the comparison with a cluster. */
+/** All kinds of the table, for the comparison with a real cluster. */
 export const builtInKinds: ReadonlyArray<string> = [...resources.keys()]
 
 const verbs: ReadonlyArray<string> = ["get", "list", "watch"]
 
-/** Answers as discovery does, from the table. */
+/** Returns the result of discovery, from the table. */
 export const discoverBuiltIn = (gvk: GroupVersionKind): Discovery => {
   const name = formatGvk(gvk)
   const found = resources.get(name)
   if (found === undefined)
     return { tag: "absent", missing: "kind", detail: `${name} is not built into Kubernetes 1.34` }
-  return { tag: "found", resource: { gvk, ...found, verbs, pathPrefix: groupVersionPath(gvk) } }
+  return { tag: "found", resource: { gvk, ...found, verbs } }
 }

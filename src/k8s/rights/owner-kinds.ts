@@ -1,14 +1,14 @@
 /**
- * Which kinds a recorder may have to ask for because recorded objects belong to them.
+ * The kinds that a recorder may have to look up because their objects own recorded ones.
  *
- * Owners are followed upwards until they end, through kinds that are not recorded too. Kubernetes' own controllers make the
- * same owners everywhere; those of other controllers are named by whoever installs the recorder.
+ * Owners are followed up to the root, also through kinds that are not recorded. Kubernetes' own controllers set the same owners
+ * everywhere; the owner kinds of other controllers are named by the user who installs the recorder.
  */
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 
-/** Kinds of the owners that Kubernetes 1.34's controllers, kubelets included, give to objects of a kind. */
+/** Kinds of the owners that the controllers and kubelets of Kubernetes 1.34 set on objects of a kind. */
 const builtInOwners: Readonly<Record<string, ReadonlyArray<string>>> = {
-  // A static pod's mirror belongs to its Node.
+  // The mirror pod of a static pod is owned by its Node.
   "v1.Pod": [
     "apps/v1.DaemonSet",
     "apps/v1.ReplicaSet",
@@ -22,7 +22,7 @@ const builtInOwners: Readonly<Record<string, ReadonlyArray<string>>> = {
   "batch/v1.Job": ["batch/v1.CronJob"],
   "coordination.k8s.io/v1.Lease": ["v1.Node"],
   "discovery.k8s.io/v1.EndpointSlice": ["v1.Endpoints", "v1.Service"],
-  // Ephemeral volumes belong to their Pod; a StatefulSet may own its claims.
+  // Claims of ephemeral volumes are owned by their Pod; a StatefulSet may own its claims.
   "v1.PersistentVolumeClaim": ["apps/v1.StatefulSet", "v1.Pod"],
   "resource.k8s.io/v1.ResourceClaim": ["v1.Pod"],
   "resource.k8s.io/v1.ResourceSlice": ["v1.Node"],
@@ -30,8 +30,8 @@ const builtInOwners: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /**
- * Kinds that objects of `from` may belong to over any number of steps, `from` itself only where it is an owner too.
- * `further` are owners that nothing is known of: anything may belong to them.
+ * Kinds that can own objects of `from` directly or indirectly; `from` itself is included only if it is an owner too.
+ * `further` are owner kinds about which nothing is known: they may own anything.
  */
 export const ownersAbove = (
   from: ReadonlyArray<GroupVersionKind>,

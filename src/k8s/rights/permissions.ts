@@ -1,9 +1,9 @@
 /**
- * The least rights with which a configuration can be recorded: exactly what the recorder asks the API server for.
+ * The minimum permissions for recording a configuration: exactly those for the requests that the recorder makes.
  *
- * `list` and `watch` of what is recorded, in each of the namespaces where only those are recorded; `get` of owners that the recording
- * does not tell of; `get` of the one namespace whose UID says which cluster this is. Discovery needs nothing: every
- * account has `system:discovery`.
+ * `list` and `watch` for the recorded kinds, in each namespace if only some are recorded; `get` for owners that are not in the
+ * recording; `get` for the namespace whose UID identifies the cluster. Discovery needs no rule: every account has
+ * `system:discovery`.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
@@ -20,29 +20,29 @@ export interface Rule {
 }
 
 export interface Permissions {
-  /** Of the ClusterRole; empty: none is needed. */
+  /** Rules of the ClusterRole; empty: no ClusterRole is needed. */
   readonly cluster: ReadonlyArray<Rule>
-  /** Of a Role in each of these namespaces, in their order. */
+  /** Rules of a Role in each of these namespaces, in order. */
   readonly namespaces: ReadonlyArray<{ readonly namespace: string; readonly rules: ReadonlyArray<Rule> }>
 }
 
-/** A kind that is watched, with where its objects are. */
+/** A watched kind with its resource. */
 export interface WatchedResource {
   readonly kind: Pick<TrackedKind, "namespaces">
   readonly resource: ApiResource
-  /** Kinds that its objects may belong to and that the recorder has to ask for. */
+  /** Owner kinds of its objects that the recorder has to look up. */
   readonly owners: ReadonlyArray<ApiResource>
 }
 
 export interface PermissionOptions {
-  /** Reviews of tokens and of what their holders may do, for `--auth kubernetes`. */
+  /** Whether the recorder reviews tokens and access, for `--auth kubernetes`. */
   readonly reviews: boolean
 }
 
 const recorded = "recorded"
-const owner = "owners of what is recorded; without it exports name them as unknown"
-const identity = "which cluster this is; without it a cluster restored from a backup may go unnoticed"
-const reviews = "who asks for an export, and whether they may"
+const owner = "owners of recorded objects; without it, exports report them as unknown"
+const identity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
+const reviews = "authentication and authorisation of clients"
 
 export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options: PermissionOptions): Permissions => {
   const cluster = new RuleSet()
@@ -52,7 +52,7 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
     namespaces.set(namespace, rules)
     return rules
   }
-  // Each namespace of a kind is watched by itself.
+  // Each namespace of a kind is watched separately.
   const namespacesOf = ({ kind, resource }: WatchedResource): ReadonlyArray<string> | undefined =>
     resource.namespaced ? kind.namespaces : undefined
   const isClusterWide = watched.some((each) => namespacesOf(each) === undefined)
@@ -61,7 +61,7 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
       rules.add(each.resource, ["list", "watch"], recorded)
       for (const kind of each.owners) if (kind.namespaced) rules.add(kind, ["get"], owner)
     }
-    // Whoever installs a recorder for some namespaces may have nothing to grant beyond them.
+    // A user who installs a recorder for some namespaces may not be able to grant cluster-wide permissions.
     if (isClusterWide) for (const kind of each.owners) if (!kind.namespaced) cluster.add(kind, ["get"], owner)
   }
   const rules = [...cluster.rules()]
@@ -87,7 +87,7 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
   }
 }
 
-/** Gathers resources that have group, verbs and reason in common. */
+/** Groups resources with the same group, verbs and reason into one rule. */
 class RuleSet {
   readonly #resources = new Map<string, { readonly rule: Omit<Rule, "resources">; readonly names: Set<string> }>()
 
@@ -98,7 +98,7 @@ class RuleSet {
     this.#resources.set(key, entry)
   }
 
-  /** What is recorded first; groups in alphabetical order. */
+  /** Recorded kinds first; groups in alphabetical order. */
   rules(): ReadonlyArray<Rule> {
     return [...this.#resources.values()]
       .map(({ rule: { apiGroups, ...rest }, names }): Rule => ({ apiGroups, resources: [...names].sort(), ...rest }))

@@ -1,4 +1,4 @@
-/** The recorder's account and its rights. */
+/** The recorder's ServiceAccount and its permissions. */
 import { type Manifest, manifest } from "../manifest.ts"
 import { labelsOf, type ManifestSettings } from "../settings.ts"
 import type { Rule } from "./permissions.ts"
@@ -11,11 +11,11 @@ export const serviceAccount = (settings: ManifestSettings): Manifest =>
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
-    // The Deployment asks for the token; no other pod gets it by naming the account.
+    // The Deployment mounts the token explicitly; other pods with this account do not get it.
     automountServiceAccountToken: false,
   })
 
-/** ClusterRole and Roles with their bindings: those that the configuration needs, and nothing else. */
+/** ClusterRole and Roles with their bindings: only what the configuration needs. */
 export const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const { cluster, namespaces } = settings.permissions
   const ofCluster =
@@ -30,8 +30,7 @@ export const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
 }
 
 /**
- * With `--auth kubernetes`: what somebody has to be bound to in order to export, and to see what there is to export. Nobody
- * is until somebody does so.
+ * With `--auth kubernetes`: the Role that lets users export and see what is recorded. It is not bound to anyone by default.
  */
 export const exporters = (settings: ManifestSettings): Manifest =>
   manifest(
@@ -49,14 +48,17 @@ export const exporters = (settings: ManifestSettings): Manifest =>
         },
       ],
     },
-    { path: ["rules", 0], text: "create: to export. get: to see what is recorded. There are no such objects." },
+    {
+      path: ["rules", 0],
+      text: "create permits exports, get permits reading what is recorded. No such objects exist.",
+    },
     {
       path: ["rules", 1],
-      text: "reel export --in-cluster, through the API server; the recorder still asks for the right above",
+      text: "for reel export --in-cluster, through the API server; the recorder still requires the rule above",
     },
   )
 
-/** Its own Events, on its own pod: nothing else in its namespace is its business. */
+/** Permission to create Events for its own pod; it needs nothing else in its namespace. */
 export const ownEvents = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const named = { ...metadata(settings, settings.namespace), name: `${settings.name}-events` }
   return [
@@ -69,7 +71,7 @@ export const ownEvents = (settings: ManifestSettings): ReadonlyArray<Manifest> =
       },
       {
         path: ["rules", 0],
-        text: "a changed configuration that cannot be used, on the recorder's own pod; without it only log and metrics say so",
+        text: "Events about an invalid configuration, on the recorder's own pod; without it, only the log and the metrics report it",
       },
     ),
     manifest({

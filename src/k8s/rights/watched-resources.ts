@@ -1,4 +1,4 @@
-/** From a configuration to the resources that its recording reads, by asking a cluster, or a table, for each kind. */
+/** Resolves the kinds of a configuration to the resources that its recording reads, with a cluster's discovery or a table. */
 import type { ApiResource, Discovery } from "../../kube/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { recordedWhole, type TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
@@ -8,13 +8,13 @@ import type { WatchedResource } from "./permissions.ts"
 
 export interface WatchedResources {
   readonly watched: ReadonlyArray<WatchedResource>
-  /** Kinds of which nobody could say where their objects are: no rule could be made for them. */
+  /** Kinds that could not be resolved to a resource, so that there is no rule for them. */
   readonly unresolved: ReadonlyArray<Unresolved>
 }
 
 export interface Unresolved {
   readonly gvk: string
-  /** Whether that was the answer; otherwise there was none. */
+  /** Whether discovery found that the kind does not exist; otherwise discovery failed. */
   readonly isAbsent: boolean
   readonly detail: string
 }
@@ -22,7 +22,7 @@ export interface Unresolved {
 export type Resolve = (gvk: GroupVersionKind) => Promise<Discovery>
 
 /**
- * @param further kinds that own recorded objects besides those that Kubernetes' own controllers make owners.
+ * @param further kinds that own recorded objects, in addition to the owner kinds of Kubernetes' own controllers.
  */
 export const watchedResources = async (
   kinds: ReadonlyArray<TrackedKind>,
@@ -37,7 +37,7 @@ export const watchedResources = async (
     answers.set(name, answer)
     const found = await answer
     if (found.tag === "found") return found.resource
-    // An owner's kind that is not installed owns nothing.
+    // An owner kind that is not installed owns nothing.
     if (isNeeded || found.tag !== "absent") {
       unresolved.set(name, { gvk: name, isAbsent: found.tag === "absent", detail: detailOf(found) })
     }

@@ -1,45 +1,28 @@
 /**
- * A small JSON client for one API server: what controllers need beyond watching.
+ * The typed client of an API server: every verb that controllers, replays and tools use, over one {@link ApiConnection}.
  *
- * Guaranteed: each call settles once, with the parsed answer or an {@link ApiError}; connections are kept and shared.
- * Nothing is tried again here, but a read on a connection that was found closed: a controller decides anew from what is
- * then true. Under overload calls wait for one of
- * `maximumConnections` sockets.
- * Not provided: proxies (an endpoint with `proxy` is talked to directly), protobuf.
+ * Guaranteed: what the connection guarantees (each call settles once, with the parsed answer or an {@link ApiError}); every
+ * object returned carries its apiVersion and kind, items of lists too, where the server leaves them out. Objects are plain JSON, typed
+ * only as far as the caller says: members that nobody looks at pass through untouched, numbers as JavaScript reads them.
+ * Watches are those of `src/kube/watch`, which lose nothing: see {@link watchObjects}.
  */
 
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http"
-import { Agent as HttpsAgent, request as requestHttps } from "node:https"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { statusOfResponse } from "../../kube/status.ts"
-import { ApiUnreachableError, errorOfStatus } from "./api-errors.ts"
-import { collectionPath, type Kind, objectPath } from "./kinds.ts"
+import type { Kind } from "../kind.ts"
+import { collectionPath, objectPath } from "../kind.ts"
+import { pagePath, type Selection, wholeListPath } from "../watch/streams/request.ts"
+import { ApiConnection, bodyOf, type Call, type CallOptions, type ConnectionOptions } from "./api-connection.ts"
+import { ExpiredError, type Question } from "./api-errors.ts"
+import { apiVersionOfKind } from "./kinds.ts"
 import type { ApiObject } from "./objects.ts"
-
-/** How a PATCH body is to be read. */
-export type PatchType = "json" | "merge" | "strategic-merge"
-
-export interface ListOptions {
-  /** Default: all namespaces. */
-  readonly namespace?: string
-  readonly labelSelector?: string
-  readonly fieldSelector?: string
-  /** Items per page; all pages are fetched. Default 500, as client-go's pager. */
-  readonly limit?: number
-}
-
-export interface ObjectList<T> {
-  readonly items: ReadonlyArray<T>
-  readonly resourceVersion: string
-}
-
-export interface DeleteOptions {
-  readonly gracePeriodSeconds?: number
-  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan"
-  /** Delete only if the object still is this one. */
-  readonly uid?: string
-  readonly resourceVersion?: string
-}
+import {
+  type ApplyOptions,
+  type DeleteOptions,
+  deletionBody,
+  type PatchType,
+  patchContentTypes,
+  type WriteOptions,
+  writeQuery,
+} from "./write-options.ts"
 
 /** Where an object is. An empty or absent namespace means a cluster-scoped kind. */
 export interface Place {
@@ -47,172 +30,212 @@ export interface Place {
   readonly name: string
 }
 
+/** What of a kind. */
+export interface CollectionOptions extends CallOptions {
+  /** Default: all namespaces. */
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+
+export interface ListOptions extends CollectionOptions {
+  /** Items per page. Default 500, as client-go's pager. */
+  readonly limit?: number
+  /** The state returned is not older than this version. Default: the latest, a consistent read. */
+  readonly notOlderThan?: string
+}
+
+export interface ObjectList<T> {
+  readonly items: ReadonlyArray<T>
+  /** Where a watch may begin. The same for all pages of a list. */
+  readonly resourceVersion: string
+}
+
 /** Objects are identified by their own metadata wherever they are given. Every method rejects with {@link ApiError}. */
-export interface ApiClient {
-  get<T extends ApiObject>(kind: Kind, place: Place): Promise<T>
-  list<T extends ApiObject>(kind: Kind, options?: ListOptions): Promise<ObjectList<T>>
-  create<T extends ApiObject>(kind: Kind, object: T): Promise<T>
-  /** POSTs to a subresource, such as the `binding` of a Pod. */
-  createSubresource(kind: Kind, place: Place, subresource: string, body: unknown): Promise<void>
-  update<T extends ApiObject>(kind: Kind, object: T): Promise<T>
-  updateStatus<T extends ApiObject>(kind: Kind, object: T): Promise<T>
-  patch<T extends ApiObject>(kind: Kind, place: Place, type: PatchType, body: unknown, subresource?: string): Promise<T>
-  /** The object as it now is when it lives on (finalizers, grace period), `undefined` when it is gone. */
-  delete<T extends ApiObject>(kind: Kind, place: Place, options?: DeleteOptions): Promise<T | undefined>
-}
+export class ApiClient {
+  readonly connection: ApiConnection
 
-export interface HttpApiClientOptions {
-  /** Default `kubereel-workload`. */
-  readonly userAgent?: string
-  /** Default 16: more requests at once only queue in a server of one process. */
-  readonly maximumConnections?: number
-  /** ms without a byte after which a call fails. Default 30,000. The machine's time: it is about the network. */
-  readonly silenceMs?: number
-}
-
-const contentTypes: Readonly<Record<PatchType, string>> = {
-  json: "application/json-patch+json",
-  merge: "application/merge-patch+json",
-  "strategic-merge": "application/strategic-merge-patch+json",
-}
-
-export class HttpApiClient implements ApiClient {
-  readonly #base: URL
-  readonly #prefix: string
-  readonly #headers: ReadonlyArray<readonly [string, string]>
-  readonly #agent: HttpAgent | HttpsAgent
-  readonly #silenceMs: number
-
-  constructor(endpoint: ApiEndpoint, options: HttpApiClientOptions = {}) {
-    const { userAgent = "kubereel-workload", maximumConnections = 16, silenceMs = 30_000 } = options
-    this.#base = new URL(endpoint.server)
-    this.#prefix = this.#base.pathname.replace(/\/$/, "")
-    this.#headers = [["User-Agent", userAgent], ["Accept", "application/json"], ...endpoint.headers]
-    this.#silenceMs = silenceMs
-    const pool = { keepAlive: true, maxSockets: maximumConnections }
-    this.#agent =
-      this.#base.protocol === "https:"
-        ? new HttpsAgent({
-            ...pool,
-            ...(endpoint.certificateAuthority === undefined ? {} : { ca: endpoint.certificateAuthority }),
-            ...(endpoint.clientCertificate === undefined ? {} : { cert: endpoint.clientCertificate }),
-            ...(endpoint.clientKey === undefined ? {} : { key: endpoint.clientKey }),
-            ...(endpoint.tlsServerName === undefined ? {} : { servername: endpoint.tlsServerName }),
-            rejectUnauthorized: endpoint.skipTlsVerify !== true,
-          })
-        : new HttpAgent(pool)
+  constructor(options: ConnectionOptions) {
+    this.connection = new ApiConnection(options)
   }
 
-  get<T extends ApiObject>(kind: Kind, { namespace, name }: Place): Promise<T> {
-    return this.#call<T>("GET", objectPath(kind, namespace, name))
+  /** One object, or a subresource such as `scale`. */
+  get<T extends ApiObject>(kind: Kind, place: Place, options: CallOptions & { subresource?: string } = {}): Promise<T> {
+    return this.#call<T>("get", kind, place, { method: "GET", path: pathOf(kind, place, options.subresource) }, options)
   }
 
+  /**
+   * All objects, page by page, as they were at one version. When the continue token expires half-way, everything is asked for
+   * once more without limit, and is then of a later version.
+   */
   async list<T extends ApiObject>(kind: Kind, options: ListOptions = {}): Promise<ObjectList<T>> {
     const items: T[] = []
     let resourceVersion = ""
-    let token: string | undefined
-    do {
-      const query = new URLSearchParams({ limit: String(options.limit ?? 500) })
-      if (options.labelSelector !== undefined) query.set("labelSelector", options.labelSelector)
-      if (options.fieldSelector !== undefined) query.set("fieldSelector", options.fieldSelector)
-      if (token !== undefined) query.set("continue", token)
-      const page = await this.#call<ListPage<T>>("GET", `${collectionPath(kind, options.namespace)}?${query}`)
-      items.push(...(page.items ?? []))
-      resourceVersion = page.metadata.resourceVersion ?? ""
-      token = page.metadata.continue === "" ? undefined : page.metadata.continue
-    } while (token !== undefined)
+    try {
+      for await (const page of this.pages<T>(kind, options)) {
+        for (const item of page.items) items.push(item)
+        resourceVersion = page.resourceVersion
+      }
+    } catch (error) {
+      if (!(error instanceof ExpiredError) || items.length === 0) throw error
+      const { next: _next, ...whole } = await this.#page<T>(
+        kind,
+        wholeListPath(selectionOf(kind, options), undefined),
+        options,
+      )
+      return whole
+    }
     return { items, resourceVersion }
   }
 
-  create<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+  /**
+   * The same one page at a time: memory is that of a page. Rejects with {@link ExpiredError} when the continue token expires
+   * before the last page; what to do with the pages before is the caller's to decide.
+   */
+  async *pages<T extends ApiObject>(kind: Kind, options: ListOptions = {}): AsyncGenerator<ObjectList<T>, void> {
+    const { limit = 500, notOlderThan } = options
+    const selection = selectionOf(kind, options)
+    let token: string | undefined
+    do {
+      const { next, ...page } = await this.#page<T>(kind, pagePath(selection, limit, notOlderThan, token), options)
+      yield page
+      token = next
+    } while (token !== undefined)
+  }
+
+  create<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     const { name, ...metadata } = object.metadata
     // An empty name asks the server to make one of generateName; it is left out as client-go leaves it out.
     const body = name === "" ? { ...object, metadata } : object
-    return this.#call<T>("POST", collectionPath(kind, object.metadata.namespace), body)
+    const path = collectionPath(kind, metadata.namespace) + writeQuery(options)
+    const { isRepeatable } = options
+    const request = { method: "POST", path, body: JSON.stringify(body), isRepeatable } as const
+    return this.#call<T>("create", kind, object.metadata, request, options)
   }
 
-  async createSubresource(kind: Kind, { namespace, name }: Place, subresource: string, body: unknown): Promise<void> {
-    await this.#call("POST", objectPath(kind, namespace, name, subresource), body)
+  /** POSTs to a subresource: `binding` and `eviction` of a Pod, `token` of a ServiceAccount. Returns what the server returns. */
+  createSubresource<T = unknown>(
+    kind: Kind,
+    place: Place,
+    subresource: string,
+    body: unknown,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const path = objectPath(kind, place.namespace, place.name, subresource) + writeQuery(options)
+    return this.#call<T>("create", kind, place, { method: "POST", path, body: JSON.stringify(body) }, options)
   }
 
-  update<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
-    return this.#call<T>("PUT", objectPath(kind, object.metadata.namespace, object.metadata.name), object)
+  /** Rejects with {@link ConflictError} if the object has changed since, unless its `resourceVersion` is absent. */
+  update<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
+    const path = pathOf(kind, object.metadata, options.subresource) + writeQuery(options)
+    return this.#call<T>(
+      "update",
+      kind,
+      object.metadata,
+      { method: "PUT", path, body: JSON.stringify(object) },
+      options,
+    )
   }
 
-  updateStatus<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
-    return this.#call<T>("PUT", objectPath(kind, object.metadata.namespace, object.metadata.name, "status"), object)
+  /** Of the object given, only the status counts. */
+  updateStatus<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.update(kind, object, { ...options, subresource: "status" })
   }
 
-  patch<T extends ApiObject>(kind: Kind, place: Place, type: PatchType, body: unknown, sub?: string): Promise<T> {
-    return this.#call<T>("PATCH", objectPath(kind, place.namespace, place.name, sub), body, contentTypes[type])
+  /** `body`: the patch, or its JSON text, which is sent as it is. Strategic merge is for built-in kinds only. */
+  patch<T extends ApiObject>(
+    kind: Kind,
+    place: Place,
+    type: PatchType,
+    body: unknown,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#patch<T>("patch", kind, place, patchContentTypes[type], body, writeQuery(options), options)
   }
 
+  /**
+   * Server-side apply: creates the object, or sets what is given and removes what this field manager set before and no longer
+   * gives. Rejects with {@link ConflictError} when another manager owns one of the fields, unless `force` is set.
+   * `body`: the object, or its JSON text, which is sent as it is.
+   */
+  apply<T extends ApiObject>(kind: Kind, place: Place, body: unknown, options: ApplyOptions): Promise<T> {
+    const query = writeQuery(options, options.force)
+    return this.#patch<T>("apply", kind, place, "application/apply-patch+yaml", body, query, options)
+  }
+
+  /** The object as it now is when it lives on (finalizers, grace period), `undefined` when it is gone. */
   async delete<T extends ApiObject>(kind: Kind, place: Place, options: DeleteOptions = {}): Promise<T | undefined> {
-    const { uid, resourceVersion, ...rest } = options
-    const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion }
-    const body = { kind: "DeleteOptions", apiVersion: "v1", ...rest, preconditions }
-    const answer = await this.#call<T>("DELETE", objectPath(kind, place.namespace, place.name), body)
+    const path = objectPath(kind, place.namespace, place.name)
+    const request = { method: "DELETE", path, body: JSON.stringify(deletionBody(options)) } as const
+    const answer = await this.#call<T>("delete", kind, place, request, options)
     // A Status, or (Pods without grace) the last state of what is gone: neither lives on.
     const livesOn = answer.kind === kind.gvk.kind && answer.metadata.deletionTimestamp !== undefined
     const isLast = livesOn && answer.metadata.deletionGracePeriodSeconds === 0 && !answer.metadata.finalizers?.length
     return livesOn && !isLast ? answer : undefined
   }
 
-  /** Ends the connections; calls under way reject. */
-  close(): void {
-    this.#agent.destroy()
+  /** Deletes what the selectors match, in one namespace: of all namespaces the server deletes nothing at once. */
+  async deleteCollection(
+    kind: Kind,
+    selected: CollectionOptions,
+    options: Omit<DeleteOptions, "uid" | "resourceVersion"> = {},
+  ): Promise<void> {
+    const path = wholeListPath(selectionOf(kind, selected), undefined)
+    const request = { method: "DELETE", path, body: JSON.stringify(deletionBody(options)) } as const
+    const place = { namespace: selected.namespace, name: "" }
+    await this.#call("deletecollection", kind, place, request, { ...selected, ...options })
   }
 
-  #call<T>(
-    method: string,
+  /** Ends the connections; calls under way reject. */
+  close(): void {
+    this.connection.close()
+  }
+
+  async #page<T extends ApiObject>(
+    kind: Kind,
     path: string,
-    body?: unknown,
-    contentType = "application/json",
-    isRetry = false,
+    options: ListOptions,
+  ): Promise<ObjectList<T> & { readonly next: string | undefined }> {
+    const place = { namespace: options.namespace, name: "" }
+    // A page of the largest objects that etcd takes would have 750 MB, more than a string holds.
+    const request = { method: "GET", path, maximumBytes: 512 * 1024 * 1024 } as const
+    const { items, metadata } = await this.#call<ListPage<T>>("list", kind, place, request, options)
+    const typed = (items ?? []).map((item) =>
+      item.apiVersion === undefined || item.kind === undefined
+        ? { ...item, apiVersion: apiVersionOfKind(kind), kind: kind.gvk.kind }
+        : item,
+    )
+    const next = metadata.continue === "" ? undefined : metadata.continue
+    return { items: typed, resourceVersion: metadata.resourceVersion ?? "", next }
+  }
+
+  #patch<T extends ApiObject>(
+    verb: "patch" | "apply",
+    kind: Kind,
+    place: Place,
+    contentType: string,
+    body: unknown,
+    query: string,
+    options: WriteOptions,
   ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const unreachable = (error: Error): void =>
-        reject(new ApiUnreachableError({ method, path, detail: error.message }))
-      const options = {
-        method,
-        agent: this.#agent,
-        host: this.#base.hostname.replace(/^\[|\]$/g, ""),
-        port: this.#base.port,
-        path: this.#prefix + path,
-      }
-      const receive = (response: IncomingMessage): void => {
-        const parts: Buffer[] = []
-        response.on("data", (part: Buffer) => parts.push(part))
-        response.on("error", unreachable)
-        response.on("end", () => {
-          const text = Buffer.concat(parts).toString("utf8")
-          const code = response.statusCode ?? 0
-          if (code >= 200 && code < 300) {
-            const parsed = parseJson(text)
-            if (parsed instanceof Error) unreachable(parsed)
-            else resolve(parsed as T)
-            return
-          }
-          const headers = new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
-          reject(errorOfStatus(method, path, statusOfResponse(code, headers, text)))
-        })
-      }
-      const sent = this.#base.protocol === "https:" ? requestHttps(options, receive) : requestHttp(options, receive)
-      for (const [name, value] of this.#headers) sent.appendHeader(name, value)
-      sent.on("error", (error) => {
-        // A resting connection that the server has closed meanwhile: only a read may be sent once more.
-        if (method !== "GET" || isRetry || !sent.reusedSocket) unreachable(error)
-        else this.#call<T>(method, path, body, contentType, true).then(resolve, reject)
-      })
-      sent.setTimeout(this.#silenceMs, () => sent.destroy(new Error(`no answer within ${this.#silenceMs} ms`)))
-      if (body === undefined) sent.end()
-      else {
-        const bytes = Buffer.from(JSON.stringify(body))
-        sent.setHeader("Content-Type", contentType)
-        sent.setHeader("Content-Length", bytes.length)
-        sent.end(bytes)
-      }
-    })
+    const path = pathOf(kind, place, options.subresource) + query
+    const text = typeof body === "string" ? body : JSON.stringify(body)
+    const isRepeatable = verb === "apply" || options.isRepeatable
+    return this.#call<T>(verb, kind, place, { method: "PATCH", path, contentType, body: text, isRepeatable }, options)
+  }
+
+  async #call<T>(
+    verb: string,
+    kind: Kind,
+    { namespace = "", name }: Place,
+    request: Omit<Call, "question">,
+    options: CallOptions,
+  ): Promise<T> {
+    const { group, version, kind: kindName } = kind.gvk
+    const named = `${group === "" ? version : `${group}/${version}`}.${kindName}`
+    const question: Question = { verb, kind: named, namespace, name: name ?? "" }
+    const call: Call = { ...request, question }
+    return bodyOf<T>(call, await this.connection.call(call, options))
   }
 }
 
@@ -221,11 +244,11 @@ interface ListPage<T> {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string }
 }
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    // An answer of 200 that is no JSON comes from something in front of the server.
-    return new Error(`the answer is not JSON: ${String(error)}`)
-  }
-}
+const pathOf = (kind: Kind, { namespace, name }: Place, subresource: string | undefined): string =>
+  objectPath(kind, namespace, name, subresource)
+
+const selectionOf = (kind: Kind, { namespace, labelSelector, fieldSelector }: CollectionOptions): Selection => ({
+  path: collectionPath(kind, namespace),
+  labelSelector,
+  fieldSelector,
+})

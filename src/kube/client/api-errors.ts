@@ -1,70 +1,182 @@
-/** What an API server says no with, as far as controllers act differently on it. */
+/**
+ * Everything that a call of the API client rejects with: a closed union. One class for each refusal that callers act
+ * differently on, {@link ApiRefusalError} for all others, {@link ApiUnreachableError} when there is no answer.
+ */
 
 import * as Schema from "effect/Schema"
-import type { ApiStatus } from "../../kube/status.ts"
+import type { ApiStatus } from "../status.ts"
 
-const facts = { method: Schema.String, path: Schema.String, detail: Schema.String }
+/** What was asked of which object. */
+const question = {
+  /** As in RBAC rules, and `apply` for a server-side apply. */
+  verb: Schema.String,
+  /** `apps/v1.Deployment`. */
+  kind: Schema.String,
+  /** The empty string for cluster-scoped objects and for all namespaces. */
+  namespace: Schema.String,
+  /** The empty string for collections and generated names. */
+  name: Schema.String,
+}
 
-/** 409 `Conflict`: the object changed since it was read, or a precondition does not hold. */
-export class ConflictError extends Schema.TaggedError<ConflictError>()("ConflictError", facts) {
+const refusal = {
+  ...question,
+  /** HTTP status. */
+  code: Schema.Number,
+  /** Kubernetes' word for it, such as `Forbidden`; possibly empty. */
+  reason: Schema.String,
+  /** One line of the server's, for people. */
+  detail: Schema.String,
+  /** `details.causes`: fields that are invalid, `NamespaceTerminating`, `DisruptionBudget`, … */
+  causes: Schema.Array(
+    Schema.Struct({
+      reason: Schema.String,
+      message: Schema.optional(Schema.String),
+      field: Schema.optional(Schema.String),
+    }),
+  ),
+  /** ms to wait before asking again, if the server says so. */
+  retryAfterMs: Schema.optional(Schema.Number),
+}
+
+/** 401, also after the credentials were fetched anew. */
+export class UnauthorizedError extends Schema.TaggedError<UnauthorizedError>()("UnauthorizedError", refusal) {
   override get message(): string {
-    return `${this.method} ${this.path}: ${this.detail}`
+    return `${asked(this)}: ${this.detail}`
   }
 }
 
-/** 409 `AlreadyExists`. */
-export class AlreadyExistsError extends Schema.TaggedError<AlreadyExistsError>()("AlreadyExistsError", facts) {
+/** 403: not permitted, by RBAC, quota, admission, or because the namespace is going away. */
+export class ForbiddenError extends Schema.TaggedError<ForbiddenError>()("ForbiddenError", refusal) {
   override get message(): string {
-    return `${this.method} ${this.path}: ${this.detail}`
+    return `${asked(this)}: ${this.detail}`
   }
 }
 
 /** 404, of the object, its namespace or its kind. */
-export class NotFoundError extends Schema.TaggedError<NotFoundError>()("NotFoundError", facts) {
+export class NotFoundError extends Schema.TaggedError<NotFoundError>()("NotFoundError", refusal) {
   override get message(): string {
-    return `${this.method} ${this.path}: ${this.detail}`
+    return `${asked(this)}: ${this.detail}`
   }
 }
 
-/** Any other refusal. */
-export class ApiRefusalError extends Schema.TaggedError<ApiRefusalError>()("ApiRefusalError", {
-  ...facts,
-  code: Schema.Number,
-  reason: Schema.String,
-  /** Reasons of `details.causes`, such as `NamespaceTerminating`. */
-  causes: Schema.Array(Schema.String),
-  retryAfterSeconds: Schema.optional(Schema.Number),
+/** 409 `AlreadyExists`. */
+export class AlreadyExistsError extends Schema.TaggedError<AlreadyExistsError>()("AlreadyExistsError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.detail}`
+  }
+}
+
+/**
+ * 409 `Conflict`: the object changed since it was read, a precondition does not hold, or another field manager owns a field
+ * that an apply sets (one cause of reason `FieldManagerConflict` for each).
+ */
+export class ConflictError extends Schema.TaggedError<ConflictError>()("ConflictError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.detail}`
+  }
+}
+
+/** 410: the server no longer has the resourceVersion or continue token asked for. */
+export class ExpiredError extends Schema.TaggedError<ExpiredError>()("ExpiredError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.detail}`
+  }
+}
+
+/** 422: the object is not valid; the causes name the fields. */
+export class InvalidError extends Schema.TaggedError<InvalidError>()("InvalidError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.detail}`
+  }
+}
+
+/** 429: too many requests, or an eviction that a PodDisruptionBudget does not allow now (cause `DisruptionBudget`). */
+export class TooManyRequestsError extends Schema.TaggedError<TooManyRequestsError>()("TooManyRequestsError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.detail}`
+  }
+}
+
+/** Any other status than 2xx: 400, 405, 415, 500, 503, … */
+export class ApiRefusalError extends Schema.TaggedError<ApiRefusalError>()("ApiRefusalError", refusal) {
+  override get message(): string {
+    return `${asked(this)}: ${this.code} ${this.detail}`
+  }
+}
+
+/** No complete answer: whether the server has acted is unknown, unless the failure is `credentials`. */
+export class ApiUnreachableError extends Schema.TaggedError<ApiUnreachableError>()("ApiUnreachableError", {
+  ...question,
+  failure: Schema.Literals([
+    /** No connection, or it broke. */
+    "connection",
+    "deadline",
+    /** The caller's signal, or the client was closed. */
+    "aborted",
+    /** There are none to ask with. */
+    "credentials",
+    /** An answer that is too large, no HTTP, or no JSON. */
+    "unreadable",
+  ]),
+  detail: Schema.String,
 }) {
   override get message(): string {
-    return `${this.method} ${this.path}: ${this.code} ${this.detail}`
+    return `${asked(this)}: ${this.detail}`
   }
 }
 
-/** No answer: refused or broken connections, deadlines. Whether the server has acted is unknown. */
-export class ApiUnreachableError extends Schema.TaggedError<ApiUnreachableError>()("ApiUnreachableError", facts) {
-  override get message(): string {
-    return `${this.method} ${this.path}: ${this.detail}`
-  }
+const asked = ({ verb, kind, namespace, name }: Question): string => {
+  const place = [namespace, name].filter((part) => part !== "").join("/")
+  return place === "" ? `${verb} ${kind}` : `${verb} ${kind} ${place}`
 }
 
-/** Everything that an {@link ApiClient} call rejects with. */
-export type ApiError = ConflictError | AlreadyExistsError | NotFoundError | ApiRefusalError | ApiUnreachableError
+/** Facts of the question that every error carries. */
+export interface Question {
+  readonly verb: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export type RefusalError =
+  | UnauthorizedError
+  | ForbiddenError
+  | NotFoundError
+  | AlreadyExistsError
+  | ConflictError
+  | ExpiredError
+  | InvalidError
+  | TooManyRequestsError
+  | ApiRefusalError
+
+/** Everything that a call of the API client rejects with. */
+export type ApiError = RefusalError | ApiUnreachableError
 
 /** The error for a status that is not 2xx. */
-export const errorOfStatus = (method: string, path: string, status: ApiStatus): ApiError => {
-  const given = { method, path, detail: status.message }
-  if (status.code === 404) return new NotFoundError(given)
-  if (status.code === 409 && status.reason === "AlreadyExists") return new AlreadyExistsError(given)
-  if (status.code === 409) return new ConflictError(given)
-  return new ApiRefusalError({
-    ...given,
-    code: status.code,
-    reason: status.reason,
-    causes: status.causes.map(({ reason }) => reason),
-    ...(status.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: status.retryAfterSeconds }),
-  })
+export const refusalOf = (question: Question, status: ApiStatus): RefusalError => {
+  const { code, reason, message, causes, retryAfterSeconds } = status
+  const wait = retryAfterSeconds === undefined ? {} : { retryAfterMs: retryAfterSeconds * 1000 }
+  const facts = { ...question, code, reason, detail: message, causes, ...wait }
+  switch (code) {
+    case 401:
+      return new UnauthorizedError(facts)
+    case 403:
+      return new ForbiddenError(facts)
+    case 404:
+      return new NotFoundError(facts)
+    case 409:
+      return reason === "AlreadyExists" ? new AlreadyExistsError(facts) : new ConflictError(facts)
+    case 410:
+      return new ExpiredError(facts)
+    case 422:
+      return new InvalidError(facts)
+    case 429:
+      return new TooManyRequestsError(facts)
+    default:
+      return new ApiRefusalError(facts)
+  }
 }
 
 /** The namespace is going away: nothing will ever be created in it, so trying again is useless. */
 export const isTerminatingNamespace = (error: unknown): boolean =>
-  error instanceof ApiRefusalError && error.causes.includes("NamespaceTerminating")
+  error instanceof ForbiddenError && error.causes.some(({ reason }) => reason === "NamespaceTerminating")

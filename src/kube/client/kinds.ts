@@ -1,13 +1,7 @@
-/** The kinds that workload controllers read and write, and where an API server serves them. */
+/** Kinds that every Kubernetes cluster has and this project's own controllers work with; all others are found by discovery. */
 
-import type { GroupVersionKind } from "../../kube/gvk.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
-
-export interface Kind {
-  readonly gvk: GroupVersionKind
-  readonly plural: string
-  readonly namespaced: boolean
-}
+import { apiVersionOf } from "../gvk.ts"
+import type { Kind } from "../kind.ts"
 
 const kind = (group: string, name: string, plural: string, namespaced = true, version = "v1"): Kind => ({
   gvk: { group, version, kind: name },
@@ -19,6 +13,7 @@ export const kinds = {
   pods: kind("", "Pod", "pods"),
   nodes: kind("", "Node", "nodes", false),
   namespaces: kind("", "Namespace", "namespaces", false),
+  configMaps: kind("", "ConfigMap", "configmaps"),
   events: kind("", "Event", "events"),
   leases: kind("coordination.k8s.io", "Lease", "leases"),
   claims: kind("", "PersistentVolumeClaim", "persistentvolumeclaims"),
@@ -33,15 +28,3 @@ export const kinds = {
 } as const satisfies Record<string, Kind>
 
 export const apiVersionOfKind = ({ gvk }: Kind): string => apiVersionOf(gvk)
-
-/** The path of a collection; of all namespaces if none is given. */
-export const collectionPath = ({ gvk, plural, namespaced }: Kind, namespace?: string): string => {
-  const root = gvk.group === "" ? `/api/${gvk.version}` : `/apis/${gvk.group}/${gvk.version}`
-  return namespaced && namespace !== undefined && namespace !== ""
-    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
-    : `${root}/${plural}`
-}
-
-/** The path of one object, or of a subresource of it. */
-export const objectPath = (kind: Kind, namespace: string | undefined, name: string, subresource?: string): string =>
-  `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`

@@ -1,10 +1,10 @@
 /**
- * Legacy `auth-provider` users (`oidc`, `gcp`, `azure`): left to client-node, which is loaded when such a user is
- * met and not before. Its `config` module brings every API type along: 84 MB and 360 ms.
+ * Legacy `auth-provider` users (`oidc`, `gcp`, `azure`): delegated to client-node, which is loaded only for such a user, because
+ * its `config` module loads every API type: 84 MB and 360 ms.
  *
- * The module's name is hidden from bundlers: in a bundle of one file they run an imported module at the start, wherever
- * the import stands, and every recorder would pay 38 MB for what hardly any needs (rolldown 1.3). So it is
- * loaded from node_modules, where it lies as a dependency of the package.
+ * The module's name is hidden from bundlers: in a single-file bundle they run an imported module at the start, wherever the import
+ * is, and every recorder would pay 38 MB for code that hardly any needs (rolldown 1.3). So it is loaded from node_modules, as a
+ * dependency of the package.
  */
 import { AuthProviderFailed } from "./errors.ts"
 import type { AuthProviderSettings } from "./settings.ts"
@@ -12,13 +12,13 @@ import type { AuthProviderSettings } from "./settings.ts"
 export interface ProviderToken {
   /** Value of the Authorization header. */
   readonly authorization: string
-  /** ms since the Unix epoch, if the token is a JWT that says so. */
+  /** ms since the Unix epoch, if the token is a JWT with an expiry. */
   readonly expiresAtMs: number | undefined
 }
 
 const configModule: string = "@kubernetes/client-node/dist/config.js"
 
-/** Asks for a token; remembers what the provider remembers (refreshed tokens). Rejects with `AuthProviderFailed`. */
+/** Gets a token; keeps the provider's state (refreshed tokens). Rejects with `AuthProviderFailed`. */
 export type AuthProvider = () => Promise<ProviderToken>
 
 /** One per context, since client-node confuses users of equal names from different files (kubernetes-client/javascript#592). */
@@ -28,7 +28,7 @@ export const makeAuthProvider = (settings: AuthProviderSettings, context: string
   const ready = async () => {
     const { KubeConfig } = (await import(configModule)) as typeof import("@kubernetes/client-node/dist/config.js")
     const kubeConfig = new KubeConfig()
-    // The cluster is never connected to; without one nothing can be asked.
+    // Required by client-node, but never connected to.
     const cluster = { name: "unused", server: "https://unused.invalid", skipTLSVerify: false }
     kubeConfig.loadFromClusterAndUser(cluster, { name: "user", authProvider: structuredClone(settings) })
     return kubeConfig
@@ -43,12 +43,12 @@ export const makeAuthProvider = (settings: AuthProviderSettings, context: string
     })
     const authorization = options.headers?.Authorization
     if (authorization === undefined)
-      throw fail("gave no token: it may have expired without a way to refresh it, or the provider is unknown")
+      throw fail("returned no token: it may have expired and cannot be refreshed, or the provider is unknown")
     return { authorization, expiresAtMs: expiryOf(authorization) }
   }
 }
 
-/** `exp` of a JWT (RFC 7519 §4.1.4), unverified: it only tells when to ask again. */
+/** `exp` of a JWT (RFC 7519 §4.1.4), unverified: it only determines when to get a new token. */
 const expiryOf = (authorization: string): number | undefined => {
   const payload = authorization.split(".")[1]
   if (payload === undefined) return undefined
@@ -56,7 +56,7 @@ const expiryOf = (authorization: string): number | undefined => {
     const { exp } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as { exp?: unknown }
     return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined
   } catch (error) {
-    // Not a JWT: opaque tokens are as good.
+    // Not a JWT: opaque tokens are valid too.
     if (error instanceof SyntaxError) return undefined
     throw error
   }

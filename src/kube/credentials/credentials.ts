@@ -1,9 +1,9 @@
 /**
- * Finds the cluster to talk to, as kubectl does: the file named, else the files of `KUBECONFIG`, else `~/.kube/config`,
- * else the pod's own service account.
+ * Finds the cluster to connect to, as kubectl does: the given file, else the files of `KUBECONFIG`, else `~/.kube/config`, else
+ * the pod's own service account.
  *
- * This folder is the only one that imports `@kubernetes/client-node`, and only its entry parser unless a legacy auth
- * provider asks for more.
+ * This is the only folder that imports `@kubernetes/client-node`, and it uses only its parser of entries, except for legacy auth
+ * providers.
  */
 import { access } from "node:fs/promises"
 import { delimiter, join } from "node:path"
@@ -23,32 +23,32 @@ export type { Credentials } from "./refreshed-credentials.ts"
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LoadOptions {
-  /** One kubeconfig file; nothing else is looked at then. */
+  /** One kubeconfig file; if given, no other place is searched. */
   readonly kubeconfig?: string | undefined
   /** Default: the file's current context. */
   readonly context?: string | undefined
-  /** `KUBECONFIG`, `HOME`, `HTTPS_PROXY`, …, and what plugins inherit. Default: that of the process. */
+  /** `KUBECONFIG`, `HOME`, `HTTPS_PROXY`, …, also inherited by plugins. Default: the environment of the process. */
   readonly environment?: Environment
-  /** Default: where kubelets mount it. */
+  /** Default: where the kubelet mounts it. */
   readonly serviceAccountDirectory?: string
-  /** Default: the machine's. */
+  /** Default: the system clock. */
   readonly clock?: CredentialClock
-  /** Default: the machine's. Only limits plugins. */
+  /** Used only for the deadline of plugins. Default: the system's. */
   readonly timers?: Timers
-  /** ms that an exec plugin may take. Default 60,000: some wait for somebody to confirm in a browser. */
+  /** ms that an exec plugin may take. Default 60,000: some wait for the user to confirm in a browser. */
   readonly execDeadlineMs?: number
 }
 
 const systemClock: CredentialClock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() }
 
-/** Rejects with a `CredentialsError`. Files that the context points to are read, and plugins run, by `endpoint()`. */
+/** Rejects with a `CredentialsError`. Files that the context references are read, and plugins run, by `endpoint()`. */
 export const loadCredentials = async (options: LoadOptions): Promise<Credentials> => {
   const { environment = process.env, clock = systemClock, timers = systemTimers, execDeadlineMs = 60_000 } = options
   const find = await locate(options, environment)
   const context = await find(options.context)
   const server = serverUrl(context)
   const proxyOf = (settings: ContextSettings): string | undefined => proxyFor(settings, server, environment)
-  // Now rather than at the first request: it is a mistake in the configuration.
+  // Checked now rather than at the first request, because an invalid proxy is a mistake in the configuration.
   proxyOf(context)
   const reload = (): Promise<ContextSettings> => find(context.name)
   return makeCredentials(context, server.href.replace(/\/+$/, ""), {
@@ -77,7 +77,7 @@ const locate = async (options: LoadOptions, environment: Environment): Promise<F
   if (existing.length > 0) return fromFiles(existing)
   const directory = options.serviceAccountDirectory ?? serviceAccountDirectory
   if ((await detectInCluster(environment, directory)) !== undefined) return inCluster(environment, directory)
-  const looked = [...candidates, `the service account of a pod (${directory})`]
+  const looked = [...candidates, `the pod's service account (${directory})`]
   throw new NoClusterConfigured({ looked })
 }
 
@@ -90,7 +90,7 @@ const inCluster =
     throw new ContextNotFound({ context, existing: [settings.name], paths: [directory] })
   }
 
-/** kubectl skips files of the list that do not exist. */
+/** Like kubectl, skips listed files that do not exist. */
 const usualPaths = (environment: Environment): ReadonlyArray<string> => {
   const listed = (environment.KUBECONFIG ?? "").split(delimiter).filter((path) => path !== "")
   if (listed.length > 0) return listed
@@ -101,12 +101,12 @@ const usualPaths = (environment: Environment): ReadonlyArray<string> => {
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
-    // Only what is not there is skipped; what may not be read is reported when it is read.
+    // Only missing files are skipped; unreadable ones are reported when they are read.
     (error: NodeJS.ErrnoException) => error.code !== "ENOENT" && error.code !== "ENOTDIR",
   )
 
 const serverUrl = ({ name, cluster }: ContextSettings): URL => {
-  // client-go: an address alone is https if anything is said about TLS, else http.
+  // As in client-go, an address without scheme means https if there are TLS settings, else http.
   const isSecure = cluster.skipTlsVerify || cluster.certificateAuthority !== undefined
   const text = cluster.server.includes("://") ? cluster.server : `${isSecure ? "https" : "http"}://${cluster.server}`
   const url = URL.parse(text)
@@ -116,12 +116,12 @@ const serverUrl = ({ name, cluster }: ContextSettings): URL => {
   }
   if (url.username !== "" || url.password !== "") {
     const setting = `server of cluster "${cluster.name}"`
-    throw new UnsupportedSetting({ setting, reason: "holds a user name or password; those belong to the user entry" })
+    throw new UnsupportedSetting({ setting, reason: "contains a user name or password; put those into the user entry" })
   }
   return url
 }
 
-/** `proxy-url` overrides the environment, `NO_PROXY` included, as for kubectl. */
+/** `proxy-url` overrides the environment, including `NO_PROXY`, as in kubectl. */
 const proxyFor = ({ cluster }: ContextSettings, server: URL, environment: Environment): string | undefined => {
   const named = proxyFromEnvironment(server, environment)
   const setting = cluster.proxyUrl === undefined ? (named?.variable ?? "") : `proxy-url of cluster "${cluster.name}"`
@@ -133,6 +133,6 @@ const proxyFor = ({ cluster }: ContextSettings, server: URL, environment: Enviro
   const scheme = url.protocol.replace(":", "")
   throw new UnsupportedSetting({
     setting,
-    reason: `names a proxy that speaks ${scheme}; only http proxies are supported`,
+    reason: `names a ${scheme} proxy; only http proxies are supported`,
   })
 }

@@ -1,16 +1,16 @@
 /**
- * Every way in which credentials cannot be had. Each names the file or setting to look at and what is there instead of
- * what was expected; none holds a secret.
+ * All errors of loading credentials. Each names the file or setting to check, what was found and what was expected; none contains
+ * a secret.
  */
 import * as Schema from "effect/Schema"
 
-/** No kubeconfig was named, none lies at the usual places, and this is not a pod. */
+/** No kubeconfig was given, none is in the usual places, and this is not a pod. */
 export class NoClusterConfigured extends Schema.TaggedError<NoClusterConfigured>()("NoClusterConfigured", {
-  /** Where it was looked for, in words. */
+  /** The places that were searched, in words. */
   looked: Schema.Array(Schema.String),
 }) {
   override get message(): string {
-    return `no cluster is configured: looked at ${this.looked.join(", ")}; name a file with --kubeconfig or KUBECONFIG`
+    return `no cluster is configured: tried ${this.looked.join(", ")}; name a kubeconfig with --kubeconfig or KUBECONFIG`
   }
 }
 
@@ -24,7 +24,7 @@ export class KubeconfigUnreadable extends Schema.TaggedError<KubeconfigUnreadabl
   }
 }
 
-/** A kubeconfig is not what it should be. */
+/** A kubeconfig is invalid. */
 export class KubeconfigInvalid extends Schema.TaggedError<KubeconfigInvalid>()("KubeconfigInvalid", {
   path: Schema.String,
   reason: Schema.String,
@@ -34,9 +34,9 @@ export class KubeconfigInvalid extends Schema.TaggedError<KubeconfigInvalid>()("
   }
 }
 
-/** The context asked for does not exist, or none was asked for and no file names a current one. */
+/** The requested context does not exist, or none was requested and no file sets a current context. */
 export class ContextNotFound extends Schema.TaggedError<ContextNotFound>()("ContextNotFound", {
-  /** The empty string if none was asked for. */
+  /** Empty if none was requested. */
   context: Schema.String,
   existing: Schema.Array(Schema.String),
   paths: Schema.Array(Schema.String),
@@ -64,14 +64,14 @@ export class ContextIncomplete extends Schema.TaggedError<ContextIncomplete>()("
   }
 }
 
-/** After a 401 the kubeconfig was read again, and its context now means another server. Two clusters must not become one recording. */
+/** After a 401 the kubeconfig was read again, and its context now has another server. One recording must not mix two clusters. */
 export class ContextMoved extends Schema.TaggedError<ContextMoved>()("ContextMoved", {
   context: Schema.String,
   before: Schema.String,
   now: Schema.String,
 }) {
   override get message(): string {
-    return `context "${this.context}" now leads to ${this.now}, no longer to ${this.before}; start again to follow it`
+    return `context "${this.context}" now points to ${this.now} instead of ${this.before}; restart to use it`
   }
 }
 
@@ -89,24 +89,24 @@ export class CredentialFileUnusable extends Schema.TaggedError<CredentialFileUnu
   }
 }
 
-/** An exec plugin did not give a credential. */
+/** An exec plugin did not return a credential. */
 export class ExecPluginFailed extends Schema.TaggedError<ExecPluginFailed>()("ExecPluginFailed", {
   command: Schema.String,
   context: Schema.String,
   reason: Schema.String,
-  /** The end of what it wrote to standard error, on one line; possibly empty. */
+  /** The end of its standard error, on one line; may be empty. */
   stderr: Schema.String,
-  /** What the kubeconfig says about installing it; possibly empty. */
+  /** The kubeconfig's hint about installing it; may be empty. */
   installHint: Schema.String,
 }) {
   override get message(): string {
-    const said = this.stderr === "" ? "" : `; it said: ${this.stderr}`
+    const said = this.stderr === "" ? "" : `; its output: ${this.stderr}`
     const hint = this.installHint === "" ? "" : `; ${this.installHint}`
     return `credential plugin "${this.command}" of context "${this.context}" ${this.reason}${said}${hint}`
   }
 }
 
-/** A legacy auth provider (`oidc`, `gcp`, `azure`) did not give a token. */
+/** A legacy auth provider (`oidc`, `gcp`, `azure`) did not return a token. */
 export class AuthProviderFailed extends Schema.TaggedError<AuthProviderFailed>()("AuthProviderFailed", {
   provider: Schema.String,
   context: Schema.String,
@@ -119,7 +119,7 @@ export class AuthProviderFailed extends Schema.TaggedError<AuthProviderFailed>()
 
 /** A setting that is valid for kubectl but not supported here, or that contradicts another. */
 export class UnsupportedSetting extends Schema.TaggedError<UnsupportedSetting>()("UnsupportedSetting", {
-  /** Where it stands: `proxy-url of cluster "x"`, `HTTPS_PROXY`, … */
+  /** Its name and place: `proxy-url of cluster "x"`, `HTTPS_PROXY`, … */
   setting: Schema.String,
   reason: Schema.String,
 }) {
@@ -140,7 +140,7 @@ export type CredentialsError =
   | AuthProviderFailed
   | UnsupportedSetting
 
-/** Tells an error of this folder from a defect. */
+/** Distinguishes errors of this folder from defects. */
 export const isCredentialsError = (error: unknown): error is CredentialsError =>
   [
     NoClusterConfigured,
@@ -155,11 +155,11 @@ export const isCredentialsError = (error: unknown): error is CredentialsError =>
     UnsupportedSetting,
   ].some((known) => error instanceof known)
 
-/** A file system error in words: `does not exist`, `may not be read`, or Node's own. */
+/** A file system error in words: `does not exist`, `cannot be read by this user`, or Node's text. */
 export const describeFileError = (error: unknown): string => {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   if (code === "ENOENT") return "does not exist"
-  if (code === "EACCES" || code === "EPERM") return "may not be read by this user"
+  if (code === "EACCES" || code === "EPERM") return "cannot be read by this user"
   if (code === "EISDIR") return "is a directory"
   return `cannot be read: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -1,15 +1,15 @@
 /**
- * Runs a credential plugin (`client.authentication.k8s.io`) and reads what it answers.
+ * Runs a credential plugin (`client.authentication.k8s.io`) and parses its output.
  *
- * Our own rather than client-node's, which keeps a credential until the moment it expires, gives the plugin no
- * `KUBERNETES_EXEC_INFO`, waits for ever, and reports an empty error when nothing was written to standard error.
+ * Our own rather than client-node's, which keeps a credential until the moment it expires, passes no `KUBERNETES_EXEC_INFO` to the
+ * plugin, waits forever, and reports an empty error if nothing was written to standard error.
  */
 import { spawn } from "node:child_process"
 import type { Timers } from "../http/timers.ts"
 import { ExecPluginFailed } from "./errors.ts"
 import type { ContextSettings, ExecSettings } from "./settings.ts"
 
-/** What a plugin gave: a token, a certificate, or both. */
+/** The credential from a plugin: a token, a certificate, or both. */
 export interface ExecCredential {
   readonly token: string | undefined
   /** PEM. */
@@ -20,7 +20,7 @@ export interface ExecCredential {
 }
 
 export interface ExecSurroundings {
-  /** The plugin's environment, before what the kubeconfig adds. */
+  /** The plugin's environment, to which the kubeconfig's variables are added. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** ms that the plugin may take. */
   readonly deadlineMs: number
@@ -28,7 +28,7 @@ export interface ExecSurroundings {
 }
 
 const maximumOutputBytes = 1024 * 1024
-/** Characters of standard error that an error message repeats: the end, where the reason stands. */
+/** Characters of standard error that an error message includes: the end, which has the reason. */
 const maximumExcerpt = 500
 
 /** Rejects with `ExecPluginFailed`. The plugin's output is a secret and appears in no message. */
@@ -46,7 +46,7 @@ export const runExecPlugin = (
     const fail = (reason: string): void => {
       timer.cancel()
       child.kill("SIGKILL")
-      // A process that the plugin started may hold the pipes open for ever.
+      // A process that the plugin started may hold the pipes open forever.
       child.stdout.destroy()
       child.stderr.destroy()
       const { command, installHint } = exec
@@ -71,8 +71,8 @@ export const runExecPlugin = (
     })
     child.on("close", (code, signal) => {
       timer.cancel()
-      if (signal !== null) return fail(`was ended by ${signal}`)
-      if (code !== 0) return fail(`ended with exit code ${code}`)
+      if (signal !== null) return fail(`was terminated by ${signal}`)
+      if (code !== 0) return fail(`failed with exit code ${code}`)
       const credential = readExecCredential(Buffer.concat(output).toString("utf8"), exec.apiVersion)
       if (typeof credential === "string") fail(credential)
       else resolve(credential)
@@ -85,7 +85,7 @@ const excerpt = (text: string): string => {
   return line.length > maximumExcerpt ? `…${line.slice(-maximumExcerpt)}` : line
 }
 
-/** What the plugin may want to know (KEP-541); it cannot ask questions, since no terminal is connected. */
+/** Information for the plugin (KEP-541); it cannot prompt the user, because no terminal is connected. */
 const execInfo = (
   exec: ExecSettings,
   { cluster }: ContextSettings,
@@ -117,7 +117,7 @@ interface Answer {
   readonly status?: Readonly<Record<string, unknown>> | null
 }
 
-/** The credential, or what is wrong with it. */
+/** The credential, or the problem with it. */
 export const readExecCredential = (text: string, apiVersion: string): ExecCredential | string => {
   let answer: Answer | null
   try {
@@ -133,14 +133,14 @@ export const readExecCredential = (text: string, apiVersion: string): ExecCreden
   const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status ?? {}
   const certificate = textOf(clientCertificateData)
   const key = textOf(clientKeyData)
-  if (textOf(token) === undefined && certificate === undefined) return "gave neither a token nor a certificate"
+  if (textOf(token) === undefined && certificate === undefined) return "returned neither a token nor a certificate"
   if ((certificate === undefined) !== (key === undefined))
-    return "gave a certificate without key, or a key without certificate"
+    return "returned a certificate without a key, or a key without a certificate"
   const expiresAtMs =
     expirationTimestamp === undefined || expirationTimestamp === null
       ? undefined
       : Date.parse(String(expirationTimestamp))
-  if (Number.isNaN(expiresAtMs)) return "gave an expirationTimestamp that is no time"
+  if (Number.isNaN(expiresAtMs)) return "returned an invalid expirationTimestamp"
   return { token: textOf(token)?.trim(), certificate, key, expiresAtMs }
 }
 

@@ -1,7 +1,7 @@
 /**
- * From what a context says to what a request carries: reads the files, runs the plugin, asks the provider.
+ * Turns the settings of a context into the credentials of a request: reads files, runs the plugin, calls the auth provider.
  *
- * Each source answers what it has now and how long that can be used before it should be asked again.
+ * Each source returns its current credentials and how long to use them before reading them again.
  */
 import { readFile } from "node:fs/promises"
 import type { Timers } from "../http/timers.ts"
@@ -10,7 +10,7 @@ import { CredentialFileUnusable, describeFileError } from "./errors.ts"
 import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts"
 import type { ContextSettings, Material } from "./settings.ts"
 
-/** Both clocks, since expiry is told in wall time while waiting must not depend on somebody setting the clock. */
+/** Both clocks: expiry is given in wall time, but waiting must not be affected when the clock is set. */
 export interface CredentialClock {
   /** ms since the Unix epoch. */
   wallMs(): number
@@ -26,7 +26,7 @@ export interface IdentityOptions {
   readonly execDeadlineMs: number
 }
 
-/** Who asks, at one moment. */
+/** The credentials at one moment. */
 export interface Identity {
   /** Value of the Authorization header. */
   readonly authorization: string | undefined
@@ -35,20 +35,20 @@ export interface Identity {
   readonly key: string | undefined
   /** PEM of the server's authority. */
   readonly certificateAuthority: string | undefined
-  /** Monotonic ms at which to ask again; infinite if nothing here changes by itself. */
+  /** Monotonic ms at which to read them again; infinite if they never change by themselves. */
   readonly renewAt: number
-  /** Monotonic ms from which on the server will refuse it; infinite if unknown. */
+  /** Monotonic ms from which on the server will reject them; infinite if unknown. */
   readonly expiresAt: number
 }
 
-/** client-go's period (kubernetes/client-go#1381); kubelets renew a token when 20 % of its life, at least 10 min, are left. */
+/** client-go's period (kubernetes/client-go#1381); kubelets renew a token when 20 % of its lifetime, and at least 10 min, are left. */
 export const fileRereadMs = 60_000
-/** A token is renewed when a tenth of its life is left, but at least this early: clocks differ, and plugins take time. */
+/** A token is renewed when a tenth of its lifetime is left, but at least this early: clocks differ, and plugins take time. */
 const earliestRenewalMs = 10_000
 
 /**
- * ms to use something that lives for `lifeMs`: nine tenths, or all but 10 s of it. What lives for less than 20 s is used
- * for half of its life, at least 1 s, so that a plugin that hands out expired tokens is not run in a loop.
+ * ms to use a credential with a lifetime of `lifeMs`: nine tenths of it, or all but the last 10 s, whichever is shorter. If the
+ * lifetime is less than 20 s, half of it, but at least 1 s, so that a plugin that returns expired tokens is not run in a loop.
  */
 export const useForMs = (lifeMs: number): number =>
   lifeMs <= 2 * earliestRenewalMs ? Math.max(1_000, lifeMs / 2) : lifeMs - Math.max(earliestRenewalMs, lifeMs / 10)
@@ -68,7 +68,7 @@ export class IdentitySource {
     }
   }
 
-  /** Rejects with errors of this folder. Not to be called again before it has settled. */
+  /** Rejects with errors of this folder. Do not call it again before it has settled. */
   async read(): Promise<Identity> {
     const { user, cluster } = this.#context
     const certificateAuthority = await this.#material("certificate authority", cluster.certificateAuthority)
@@ -111,7 +111,7 @@ export class IdentitySource {
     }
   }
 
-  /** The last credential while it is good; re-reading a file must not run the plugin. */
+  /** The last credential while it is valid, so that re-reading a file does not run the plugin. */
   async #runPlugin(exec: Parameters<typeof runExecPlugin>[0], certificateAuthority: string | undefined) {
     const { clock, environment, timers, execDeadlineMs: deadlineMs } = this.#options
     if (this.#plugin !== undefined && clock.monotonicMs() < this.#plugin.renewAt) return this.#plugin
@@ -124,7 +124,7 @@ export class IdentitySource {
     const token = await this.#provider?.()
     if (token === undefined) return {}
     const { expiresAt } = this.#life(token.expiresAtMs)
-    // client-node renews a token only once it has expired; asked earlier it would hand out the old one.
+    // client-node renews a token only after it has expired; before that it returns the old one.
     const renewAt = Number.isFinite(expiresAt) ? expiresAt + 1_000 : this.#options.clock.monotonicMs() + fileRereadMs
     return { authorization: token.authorization, renewAt }
   }
@@ -140,15 +140,15 @@ export class IdentitySource {
   async #token(path: string): Promise<string> {
     const token = (await this.#read("token", path)).trim()
     if (token === "") throw this.#unusable("token", path, "is empty")
-    // Anything else would end up in a header; a file with several lines is some other file.
-    if (!/^[\x21-\x7e]+$/.test(token)) throw this.#unusable("token", path, "does not hold a token")
+    // Other characters must not end up in a header; a file with several lines is not a token file.
+    if (!/^[\x21-\x7e]+$/.test(token)) throw this.#unusable("token", path, "does not contain a token")
     return token
   }
 
   async #material(purpose: string, material: Material | undefined): Promise<string | undefined> {
     if (material === undefined || material.tag === "inline") return material?.pem
     const pem = await this.#read(purpose, material.path)
-    if (!pem.includes("-----BEGIN ")) throw this.#unusable(purpose, material.path, "does not hold PEM text")
+    if (!pem.includes("-----BEGIN ")) throw this.#unusable(purpose, material.path, "does not contain PEM data")
     return pem
   }
 

@@ -1,4 +1,4 @@
-/** Headers that make the server act as another user (`as` in a kubeconfig). */
+/** Headers for impersonating another user (`as` in a kubeconfig). */
 import type { ApiEndpoint } from "../endpoint.ts"
 import type { Impersonation } from "./settings.ts"
 
@@ -13,7 +13,7 @@ export const impersonationHeaders = ({ user, uid, groups, extra }: Impersonation
   ...extra.map(([key, value]) => [`Impersonate-Extra-${headerName(key)}`, value] as const),
 ]
 
-/** Keys may hold any character; those that no header name may hold are percent-encoded, as client-go does. */
+/** Keys may contain any character; those not allowed in header names are percent-encoded, as in client-go. */
 const headerName = (key: string): string =>
   Buffer.from(key)
     .toString("latin1")

@@ -1,5 +1,5 @@
 /**
- * The credentials that every pod has: address in its environment, token and authority in files that the kubelet renews.
+ * The credentials of a pod: the address is in its environment, token and certificate authority are in files that the kubelet renews.
  */
 import { access, readFile } from "node:fs/promises"
 import { isIPv6 } from "node:net"

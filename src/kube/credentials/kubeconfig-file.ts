@@ -1,12 +1,12 @@
 /**
- * Reads kubeconfig files and merges them as kubectl does: the first file that names a cluster, user, context or current
- * context wins; relative paths count from the file they stand in.
+ * Reads kubeconfig files and merges them as kubectl does: the first file that names a cluster, user, context or current context
+ * wins; relative paths are relative to the file that contains them.
  *
- * The entries are taken apart by client-node's own functions, imported from their module because the package's root
+ * The entries are parsed by client-node's own functions, imported from their module because the package's root
  * (and its `config` module) loads every API type: 84 MB and 360 ms, bundled 32–44 MB; this module 3 MB. The package has no
- * `exports` that would forbid it. What these functions leave out (impersonated groups, `tokenFile`, cluster extensions)
- * or do unasked (reading `token-file` synchronously) stays with us.
- * Lenient like kubectl: only what the chosen context uses must be right.
+ * `exports` that would forbid it. What these functions omit (impersonated groups, `tokenFile`, cluster extensions) or do
+ * unasked (reading `token-file` synchronously) is handled here.
+ * Lenient like kubectl: only the entries that the chosen context uses must be valid.
  */
 import { readFile } from "node:fs/promises"
 import { dirname } from "node:path"
@@ -21,16 +21,16 @@ import {
 import { isMap, parseDocument } from "yaml"
 import { describeFileError, KubeconfigInvalid, KubeconfigUnreadable } from "./errors.ts"
 
-/** A named entry and where it stands. `raw` is the part that client-node's types do not cover. */
+/** A named entry and its file. `raw` has the fields that client-node's types do not cover. */
 export interface Entry<Kind> {
   readonly value: Kind
   readonly raw: Readonly<Record<string, unknown>>
   readonly path: string
-  /** Directory that relative paths count from. */
+  /** Base directory of relative paths. */
   readonly directory: string
 }
 
-/** Entries by name. A broken one is told when somebody asks for it; one that nobody uses does no harm. */
+/** Entries by name. An invalid entry is reported only if it is used. */
 export type Entries<Kind> = ReadonlyMap<string, Entry<Kind> | KubeconfigInvalid>
 
 /** The files, merged. */
@@ -70,7 +70,7 @@ const readDocument = async (path: string): Promise<Plain> => {
   const document = parseDocument(text)
   const [problem] = document.errors
   if (problem !== undefined) {
-    // The parser's message quotes the line, and lines of a kubeconfig hold secrets: only its code and place are told.
+    // The parser's message quotes the line, and a kubeconfig contains secrets, so only its code and position are reported.
     const [place] = problem.linePos ?? []
     const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`
     throw new KubeconfigInvalid({ path, reason: `not valid YAML${where} (${problem.code})` })
@@ -80,14 +80,14 @@ const readDocument = async (path: string): Promise<Plain> => {
   try {
     return document.toJS() as Plain
   } catch (error) {
-    // An alias of nothing, or of so much that a small file would grow without limit.
+    // An alias without an anchor, or one that would expand without limit.
     if (error instanceof ReferenceError)
       throw new KubeconfigInvalid({ path, reason: "a YAML alias cannot be resolved" })
     throw error
   }
 }
 
-/** Adds the entries of one list whose names are not there yet. */
+/** Adds the entries of one list whose names are not present yet. */
 const collect = <Kind>(
   into: Map<string, Entry<Kind> | KubeconfigInvalid>,
   path: string,
@@ -102,7 +102,7 @@ const collect = <Kind>(
     const name: unknown = isPlain(entry) ? entry.name : undefined
     if (typeof name !== "string" || name === "" || into.has(name)) continue
     const raw: unknown = isPlain(entry) ? entry[inner] : undefined
-    // client-node reads the file named by `token-file` at once, synchronously and from the working directory.
+    // client-node would read the file named by `token-file` immediately, synchronously and from the working directory.
     const { "token-file": _readByUs, ...rest } = isPlain(raw) ? raw : {}
     const value = readEntry(read, { name, [inner]: isPlain(raw) ? rest : raw })
     if (value instanceof Error) {

@@ -1,6 +1,6 @@
 /**
- * Which proxy the environment names for a server: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, or the same in lower case,
- * read as Go's `golang.org/x/net/http/httpproxy` reads them, so that what works for kubectl works here.
+ * The proxy that the environment names for a server: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, or the same in lower case,
+ * interpreted like Go's `golang.org/x/net/http/httpproxy`, so that settings that work for kubectl work here.
  *
  * Pure; never throws.
  */
@@ -8,7 +8,7 @@ import { BlockList, isIP } from "node:net"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The proxy and the variable that names it; `undefined` if the server is to be reached directly. */
+/** The proxy and the variable that names it; `undefined` for a direct connection. */
 export const proxyFromEnvironment = (
   server: URL,
   environment: Environment,
@@ -26,7 +26,7 @@ const isExempt = (server: URL, environment: Environment): boolean => {
     .replace(/\.$/, "")
     .toLowerCase()
   const port = server.port || (server.protocol === "https:" ? "443" : "80")
-  // A proxy's "localhost" is its own.
+  // A proxy would connect to its own "localhost".
   if (host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))) return true
   const list = environment.NO_PROXY || environment.no_proxy || ""
   return list.split(",").some((entry) => matches(entry.trim().toLowerCase(), host, port))
@@ -39,7 +39,7 @@ const matches = (entry: string, host: string, port: string): boolean => {
   const [name, entryPort] = splitPort(entry)
   if (entryPort !== undefined && entryPort !== port) return false
   if (isIP(name) !== 0 || isIP(host) !== 0) return name === host
-  // `example.com` means itself and everything below it; `.example.com` and `*.example.com` only the latter.
+  // `example.com` matches itself and its subdomains; `.example.com` and `*.example.com` match only subdomains.
   const suffix = name.replace(/^\*(?=\.)/, "")
   return suffix.startsWith(".") ? host.endsWith(suffix) : host === suffix || host.endsWith(`.${suffix}`)
 }

@@ -1,9 +1,9 @@
 /**
  * The credentials of one context, kept fresh.
  *
- * Guaranteed: one refresh at a time, however many ask; an endpoint equal to the last one is the same object, so that
- * callers compare with `===`; while a refresh fails, what has not expired yet is handed out again and {@link
- * Credentials.problem} says so. Nothing happens by itself: no timer runs here, the caller asks when `refreshAfter` says.
+ * Guarantees: one refresh at a time, however many callers there are; an endpoint equal to the last one is the same object, so that
+ * callers can compare with `===`; while refreshes fail, unexpired credentials are still returned and {@link Credentials.problem} has
+ * the reason. No timer runs here: the caller refreshes after `refreshAfter`.
  */
 import type { ApiEndpoint } from "../endpoint.ts"
 import { sharesConnections } from "../http/target.ts"
@@ -14,32 +14,32 @@ import type { ContextSettings } from "./settings.ts"
 
 export interface Credentials {
   /**
-   * What to talk to the server with, refreshed if that is due. Rejects with a `CredentialsError` when there is nothing
-   * that could work.
+   * The endpoint with current credentials, refreshed if that is due. Rejects with a `CredentialsError` if there are no usable
+   * credentials.
    */
   endpoint(): Promise<ApiEndpoint>
-  /** ms until {@link endpoint} should be asked again, 0 if now; `undefined` if never: nothing here changes by itself. */
+  /** ms until {@link endpoint} should be called again, 0 for now; `undefined` if the credentials never change by themselves. */
   readonly refreshAfter: number | undefined
   /**
-   * The server answered 401. Reads the configuration and every file again and runs the plugin again, once for all
-   * that report at the same time and at most every 10 s: a server that refuses everybody must not become a storm of
-   * log-ins. Afterwards {@link endpoint} answers what was found; the same object as before if nothing better was.
-   * Rejects with a `CredentialsError` if something could not be read; what was there before stays in use.
+   * Call it when the server returned 401. Reads the configuration and every file again and runs the plugin again, once for all
+   * concurrent callers and at most every 10 s, so that a server that rejects everything does not cause a storm of log-ins.
+   * Afterwards {@link endpoint} returns the result: the same object as before if nothing changed. Rejects with a
+   * `CredentialsError` if something could not be read; the previous credentials then stay in use.
    */
   onUnauthorized(): Promise<void>
-  /** Why the last refresh failed, while older credentials are still used. */
+  /** Why the last refresh failed, while older credentials are still in use. */
   readonly problem: CredentialsError | undefined
   /** Context, cluster, user and server, for people; no secrets. */
   readonly description: string
-  /** Namespace of the context, or the pod's own; `default` if none is named. */
+  /** Namespace of the context, or the pod's own; `default` if none is set. */
   readonly defaultNamespace: string
 }
 
-/** ms between two log-ins forced by 401, and between two tries after a failed refresh. */
+/** ms between log-ins forced by a 401, and between attempts after a failed refresh. */
 const retryMs = 10_000
 
 export interface CredentialsOptions extends IdentityOptions {
-  /** Reads the configuration again, for the context chosen first. */
+  /** Reads the configuration again, for the context chosen at the start. */
   readonly reload: () => Promise<ContextSettings>
   /** The proxy for a context's server. Throws `UnsupportedSetting`. */
   readonly proxyOf: (context: ContextSettings) => string | undefined
@@ -102,7 +102,7 @@ class RefreshedCredentials implements Credentials {
     else if (!isRecent) await this.#refresh(true)
   }
 
-  /** Joins a refresh that is under way, unless more is wanted than it does. */
+  /** Joins a running refresh, unless it is not forced and a forced one is needed. */
   #refresh(isForced: boolean): Promise<ApiEndpoint> {
     const before = this.#running
     if (before !== undefined && (before.isForced || !isForced)) return before.result
@@ -114,7 +114,7 @@ class RefreshedCredentials implements Credentials {
   }
 
   async #afterwards(before: Promise<ApiEndpoint> | undefined, isForced: boolean): Promise<ApiEndpoint> {
-    // Its failure is told to those who asked for it.
+    // Its failure is reported to its own callers.
     await before?.catch(() => undefined)
     return isForced ? await this.#renewAll() : await this.#renew()
   }

@@ -1,8 +1,8 @@
 /**
- * Picks one context out of merged kubeconfig files and says what it means, in {@link ContextSettings}.
+ * Selects one context from the merged kubeconfig files and resolves it to {@link ContextSettings}.
  *
- * Pure. Throws `ContextNotFound`, `ContextIncomplete`, `KubeconfigInvalid` and `UnsupportedSetting`; no message repeats a
- * value that might be secret.
+ * Pure. Throws `ContextNotFound`, `ContextIncomplete`, `KubeconfigInvalid` and `UnsupportedSetting`; no message contains a value
+ * that may be secret.
  */
 import { isAbsolute, join } from "node:path"
 import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js"
@@ -19,7 +19,7 @@ import {
   type UserSettings,
 } from "./settings.ts"
 
-/** `asked`: the context wanted; without it the current one is taken. */
+/** `asked`: the requested context; default: the current one. */
 export const selectContext = (kubeconfig: Kubeconfig, asked: string | undefined): ContextSettings => {
   const { contexts, clusters, users, currentContext, paths } = kubeconfig
   const name = asked ?? currentContext ?? ""
@@ -35,7 +35,7 @@ export const selectContext = (kubeconfig: Kubeconfig, asked: string | undefined)
   return {
     name,
     cluster: readCluster(part(clusters, "cluster", context.cluster)),
-    // client-node's types say that there always is one.
+    // Optional, although client-node's types say otherwise.
     user: (context.user as string | undefined) === undefined ? anonymous : readUser(part(users, "user", context.user)),
     namespace: context.namespace ?? "default",
   }
@@ -53,7 +53,7 @@ const anonymous: UserSettings = {
   impersonation: nobody,
 }
 
-/** Reads fields of one entry, with its place in every complaint. */
+/** Reads the fields of one entry; every error names the entry. */
 class Fields {
   readonly #entry: Entry<unknown>
   readonly #where: string
@@ -68,8 +68,8 @@ class Fields {
     if (value === undefined || value === null || value === "") return undefined
     // An unquoted token of digits would be rounded to a number.
     if (typeof value !== "string") throw this.invalid(key, "is not text: put it in quotes")
-    // Neither a path nor a command line nor a header can hold one, and Node throws at the first use.
-    if (value.includes("\0")) throw this.invalid(key, "holds a NUL character")
+    // Not allowed in paths, command lines or headers: Node would throw at the first use.
+    if (value.includes("\0")) throw this.invalid(key, "contains a NUL character")
     return value
   }
 
@@ -84,7 +84,7 @@ class Fields {
     return path === undefined || isAbsolute(path) ? path : join(this.#entry.directory, path)
   }
 
-  /** Data wins over a file, as for kubectl (client-node has it the other way round). */
+  /** Inline data takes precedence over a file, as in kubectl (in client-node it is the other way round). */
   material(key: string, data: unknown, file: unknown): Material | undefined {
     const base64 = this.text(`${key}-data`, data)
     if (base64 === undefined) {
@@ -92,7 +92,7 @@ class Fields {
       return path === undefined ? undefined : { tag: "file", path }
     }
     const pem = Buffer.from(base64, "base64").toString("utf8")
-    if (!pem.includes("-----BEGIN ")) throw this.invalid(`${key}-data`, "is not base64 of a PEM text")
+    if (!pem.includes("-----BEGIN ")) throw this.invalid(`${key}-data`, "is not base64-encoded PEM data")
     return { tag: "inline", pem }
   }
 
@@ -126,7 +126,7 @@ const readUser = (entry: Entry<User>): UserSettings => {
   if ((certificate === undefined) !== (key === undefined)) {
     const [there, missing] =
       key === undefined ? ["client-certificate", "client-key"] : ["client-key", "client-certificate"]
-    throw fields.invalid(there ?? "", `is there, but no ${missing}`)
+    throw fields.invalid(there ?? "", `is set, but ${missing} is not`)
   }
   return {
     name: value.name,
@@ -150,7 +150,7 @@ const readIdentification = (entry: Entry<User>, fields: Fields): Identification 
   return value.authProvider ? readAuthProvider(value.authProvider, entry, fields) : { tag: "none" }
 }
 
-/** Providers that only wrap a file or a plugin are taken as such: client-node would read and run them synchronously. */
+/** Providers that only wrap a file or a plugin are handled as such, because client-node would read and run them synchronously. */
 const readAuthProvider = (provider: Record<string, unknown>, entry: Entry<User>, fields: Fields): Identification => {
   const name = fields.text("auth-provider.name", provider.name) ?? ""
   const config = (provider.config ?? {}) as Record<string, unknown>
@@ -165,13 +165,13 @@ const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fie
   if (command === undefined) throw fields.invalid("exec.command", "is missing")
   if (apiVersion === undefined) throw fields.invalid("exec.apiVersion", "is missing")
   if (exec.interactiveMode === "Always") {
-    const reason = "is Always, but nobody is there to be asked; use a plugin that works without a terminal"
+    const reason = "is Always, but plugins run without a terminal here; use a plugin that does not need one"
     throw new UnsupportedSetting({ setting: `exec.interactiveMode of user "${entry.value.name}"`, reason })
   }
   const variables = (exec.env ?? []) as ReadonlyArray<Record<string, unknown>>
   if (!Array.isArray(variables)) throw fields.invalid("exec.env", "is not a list")
   return {
-    // kubectl: a path counts from the file, a mere name is looked for in PATH.
+    // As in kubectl, a path is relative to the file, and a name without a slash is looked up in PATH.
     command: /[/\\]/.test(command) && !isAbsolute(command) ? join(entry.directory, command) : command,
     parameters: fields.texts("exec.args", exec.args),
     environment: variables.map((variable) => [
@@ -196,8 +196,8 @@ const readImpersonation = ({ value, raw }: Entry<User>, fields: Fields): Imperso
   }
   const { user, uid, groups } = impersonation
   if (user === undefined && (uid !== undefined || groups.length > 0 || impersonation.extra.length > 0)) {
-    // The server answers such requests with an error that does not say why.
-    throw fields.invalid("as", "is missing, but other impersonation settings are there")
+    // The server would reject such requests with an error that does not give the reason.
+    throw fields.invalid("as", "is missing, but other impersonation settings are set")
   }
   return impersonation
 }

@@ -1,8 +1,8 @@
 /**
  * One request and its response: from the caller's handler down to a connection.
  *
- * Owns the rule that `end` is called once and last, what is kept while the caller pauses, and the single repetition on
- * a fresh connection when a reused one turns out to be dead.
+ * Owns the rule that `end` is called once and last, what is kept while the caller pauses, and the single repetition of what
+ * may be repeated, on a fresh connection, when a reused one turns out to be dead.
  */
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
@@ -40,6 +40,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   /** Opens a connection to the server that the request was written for, whatever the client's endpoint is by then. */
   readonly #connect: () => Connection
   readonly #request: string
+  readonly #isRepeatable: boolean
   readonly #handler: ResponseHandler
   readonly #parser: ResponseParser
   /** Proxy that answers a forwarded request itself, for the message of a refusal. */
@@ -59,12 +60,14 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     owner: ExchangeOwner<Connection>,
     connect: () => Connection,
     request: string,
+    isRepeatable: boolean,
     handler: ResponseHandler,
     forwardedBy: string | undefined,
   ) {
     this.#owner = owner
     this.#connect = connect
     this.#request = request
+    this.#isRepeatable = isRepeatable
     this.#handler = handler
     this.#parser = new ResponseParser(this)
     this.#forwardedBy = forwardedBy
@@ -178,9 +181,9 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     else action()
   }
 
-  /** Requests may be repeated: a reused connection that dies before its first byte of answer had simply been closed meanwhile. */
+  /** A reused connection that dies before its first byte of answer had simply been closed meanwhile, as a rule. */
   #failOrRepeat(end: StreamEnd): void {
-    if (this.#bytesReceived > 0 || this.#connection?.hasServed !== true) {
+    if (!this.#isRepeatable || this.#bytesReceived > 0 || this.#connection?.hasServed !== true) {
       this.#finish(end)
       return
     }

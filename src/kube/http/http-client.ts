@@ -1,5 +1,5 @@
 /**
- * A small HTTP/1.1 client for requests to one server that may be repeated (docs/decisions/0002-own-http-client.md says why our own).
+ * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md says why our own).
  *
  * Guaranteed: one connection per running request, so streams never share a fate; body bytes are handed over in the
  * buffer they were read into; every request ends exactly once (see `ResponseHandler`).
@@ -15,6 +15,7 @@ import { requestText } from "./request-text.ts"
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
 import { systemTimers, type Timers } from "./timers.ts"
+import type { HttpRequest, Transport } from "./transport.ts"
 
 export interface HttpClientOptions {
   /** `kubereel/<version>`. */
@@ -23,17 +24,21 @@ export interface HttpClientOptions {
   readonly connectTimeoutMs?: number
   /** Default: the machine's. */
   readonly timers?: Timers
+  /**
+   * Resting connections that are kept. Default 2: a worker has at most a list and a probe between two streams, and each resting one
+   * holds 64 KiB.
+   */
+  readonly maximumIdle?: number
 }
 
-/** Two: a worker has at most a list and a probe between two streams, and each idle one holds 64 KiB. */
-const maximumIdle = 2
 /** Long enough for the next page of a list, shorter than any server's own limit but Node's. */
 const idleMs = 15_000
 
-export class HttpClient implements ExchangeOwner<Connection> {
+export class HttpClient implements ExchangeOwner<Connection>, Transport {
   readonly #userAgent: string
   readonly #connectTimeoutMs: number
   readonly #timers: Timers
+  readonly #maximumIdle: number
   #endpoint: ApiEndpoint
   #target: Target | InvalidTarget
   readonly #running = new Set<Exchange<Connection>>()
@@ -50,37 +55,22 @@ export class HttpClient implements ExchangeOwner<Connection> {
     this.#userAgent = options.userAgent
     this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000
     this.#timers = options.timers ?? systemTimers
+    this.#maximumIdle = options.maximumIdle ?? 2
   }
 
-  /**
-   * Starts a request. `path` begins with `/` and is encoded already, query included; the path of the server URL is put
-   * before it. `headers` come besides those of the endpoint and must not repeat them.
-   */
   get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream {
-    return this.#request(path, headers, handler)
+    return this.send({ method: "GET", path, headers }, handler)
   }
 
-  /**
-   * Sends JSON. Like a GET it is sent a second time when a resting connection turns out to be closed, so only for what may
-   * arrive twice: reviews, which change nothing.
-   */
-  post(path: string, headers: Readonly<Record<string, string>>, body: string, handler: ResponseHandler): HttpStream {
-    return this.#request(path, headers, handler, body)
-  }
-
-  #request(
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    handler: ResponseHandler,
-    body?: string,
-  ): HttpStream {
+  send(request: HttpRequest, handler: ResponseHandler): HttpStream {
     if (this.#isClosed) return refuse(handler, connectionCodes.clientClosed, "the client is closed")
     const target = this.#target
     if ("problem" in target) return refuse(handler, connectionCodes.invalidEndpoint, target.problem)
-    const request = requestText(target, this.#endpoint.headers, this.#userAgent, path, headers, body)
-    if (typeof request !== "string") return refuse(handler, connectionCodes.invalidRequest, request.problem)
+    const text = requestText(target, this.#endpoint.headers, this.#userAgent, request)
+    if (typeof text !== "string") return refuse(handler, connectionCodes.invalidRequest, text.problem)
     const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
-    const exchange = new Exchange(this, () => this.#connect(target), request, handler, forwardedBy)
+    const isRepeatable = request.isRepeatable ?? request.method === "GET"
+    const exchange = new Exchange(this, () => this.#connect(target), text, isRepeatable, handler, forwardedBy)
     this.#running.add(exchange)
     exchange.start(this.#takeIdle())
     return exchange
@@ -117,7 +107,7 @@ export class HttpClient implements ExchangeOwner<Connection> {
     const timer = this.#timers.after(idleMs, () => this.#discard(connection))
     this.#idle.set(connection, timer)
     const oldest = this.#idle.keys().next().value
-    if (this.#idle.size > maximumIdle && oldest !== undefined) this.#discard(oldest)
+    if (this.#idle.size > this.#maximumIdle && oldest !== undefined) this.#discard(oldest)
   }
 
   #connect(target: Target): Connection {

@@ -4,9 +4,9 @@
  * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: what went wrong is a value
  * (see `request-effect.ts` for the same with tagged errors). An answer with an error status is an answer.
  */
-import type { HttpClient } from "./http-client.ts"
 import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
 import { systemTimers, type Timers } from "./timers.ts"
+import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
 
 export interface RequestOptions {
   /** Besides the endpoint's own. Default: `Accept: application/json`. */
@@ -38,20 +38,19 @@ export type RequestFailure =
 
 export type RequestOutcome = CollectedResponse | RequestFailure
 
-/** See the module's header. `path` as for `HttpClient.get`. */
+/** See the module's header. `path` as in {@link HttpRequest}. */
 export const requestOnce = (
-  client: Pick<HttpClient, "get">,
+  client: ReadTransport,
   path: string,
   options: RequestOptions = {},
 ): Promise<RequestOutcome> => collected((headers, handler) => client.get(path, headers, handler), options)
 
-/** The same with a body of JSON; see `HttpClient.post`. */
-export const postOnce = (
-  client: Pick<HttpClient, "post">,
-  path: string,
-  body: string,
+/** The same for a request of any method. */
+export const sendOnce = (
+  transport: Pick<Transport, "send">,
+  request: Omit<HttpRequest, "headers">,
   options: RequestOptions = {},
-): Promise<RequestOutcome> => collected((headers, handler) => client.post(path, headers, body, handler), options)
+): Promise<RequestOutcome> => collected((headers, handler) => transport.send({ ...request, headers }, handler), options)
 
 const collected = (
   send: (headers: Readonly<Record<string, string>>, handler: ResponseHandler) => HttpStream,

@@ -1,11 +1,12 @@
 /**
- * The bytes of a request: a GET, or a POST with a body of JSON.
+ * The bytes of a request.
  *
  * Guaranteed: nothing in path or headers can end a line or add a header (request splitting), and the headers that this
  * client answers for (`Host`, `Connection`, lengths, …) stand there once.
  */
 import type { ApiEndpoint } from "../endpoint.ts"
 import type { InvalidTarget, Target } from "./target.ts"
+import type { HttpRequest } from "./transport.ts"
 
 const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** Control characters except tab. Others may stand in a value: user names of impersonation travel as UTF-8, as Go sends them. */
@@ -30,23 +31,17 @@ const own = new Set([
   "user-agent",
 ])
 
-/**
- * The request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems.
- *
- * @param body JSON, for a POST; without one it is a GET.
- */
+/** The request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems. */
 export const requestText = (
   target: Target,
   endpointHeaders: ApiEndpoint["headers"],
   userAgent: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  body?: string,
+  { method, path, headers, body, contentType = "application/json" }: HttpRequest,
 ): string | InvalidTarget => {
   if (!pathAndQuery.test(path)) return { problem: "the path does not begin with / or holds characters to be encoded" }
   const isForwarded = target.proxy !== undefined && target.tls === undefined
   const lines = [
-    `${body === undefined ? "GET" : "POST"} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
+    `${method} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
     `Host: ${target.authority}`,
     `User-Agent: ${userAgent}`,
   ]
@@ -70,7 +65,10 @@ export const requestText = (
   }
   // Body ranges go to a scanner of JSON: a proxy that compresses by itself would break it.
   if (!isCodingNamed) lines.push("Accept-Encoding: identity")
-  if (body !== undefined) lines.push("Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`)
+  if (controls.test(contentType)) return { problem: "the content type holds control characters" }
+  if (body !== undefined) lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`)
+  // RFC 9110 §8.6: a POST or PUT without a body should say so.
+  else if (method !== "GET" && method !== "DELETE") lines.push("Content-Length: 0")
   return `${lines.join("\r\n")}\r\n\r\n${body ?? ""}`
 }
 

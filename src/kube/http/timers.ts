@@ -19,3 +19,11 @@ export const systemTimers: Timers = {
     return { cancel: () => clearTimeout(timer) }
   },
 }
+
+/** The machine's timers, keeping the process alive: for waits that are all that is going on, such as one before another attempt. */
+export const holdingTimers: Timers = {
+  after(delayMs, action) {
+    const timer = setTimeout(action, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  },
+}

@@ -1,10 +1,11 @@
 /**
  * The one-off questions around a watch, over HTTP: is the kind installed, and at which version is the server.
  */
-import { discover, resourcePath } from "../discovery.ts"
+import { discover } from "../discovery.ts"
 import type { GroupVersionKind } from "../gvk.ts"
-import type { HttpClient } from "../http/http-client.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
+import type { ReadTransport } from "../http/transport.ts"
+import { collectionPath } from "../kind.ts"
 import { type ApiStatus, statusOfResponse } from "../status.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { Enquiries } from "./session-options.ts"
@@ -14,7 +15,7 @@ import { probePath, type Selection } from "./streams/request.ts"
 const clusterIdentityPath = "/api/v1/namespaces/kube-system"
 
 export class HttpEnquiries implements Enquiries {
-  readonly #client: Pick<HttpClient, "get">
+  readonly #client: ReadTransport
   readonly #gvk: GroupVersionKind
   readonly #namespace: string | undefined
   readonly #located: ((isNamespaced: boolean) => void) | undefined
@@ -24,7 +25,7 @@ export class HttpEnquiries implements Enquiries {
    * time the kind is found, before `discover` answers.
    */
   constructor(
-    client: Pick<HttpClient, "get">,
+    client: ReadTransport,
     gvk: GroupVersionKind,
     namespace: string | undefined,
     located?: (isNamespaced: boolean) => void,
@@ -40,7 +41,7 @@ export class HttpEnquiries implements Enquiries {
     if (outcome.tag === "absent") return { type: "not-installed" }
     if (outcome.tag === "unreachable") return { type: "discovery-failed", status: unreachable(outcome.detail) }
     if (outcome.tag === "failed") return { type: "discovery-failed", status: outcome.status }
-    found(resourcePath(outcome.resource, this.#namespace))
+    found(collectionPath(outcome.resource, this.#namespace))
     this.#located?.(outcome.resource.namespaced)
     return { type: "discovered", clusterUid: await clusterUid(this.#client) }
   }
@@ -59,7 +60,7 @@ export class HttpEnquiries implements Enquiries {
 }
 
 /** UID of namespace kube-system; `undefined` where reading it is not permitted: versions alone must do then. */
-export const clusterUid = async (client: Pick<HttpClient, "get">): Promise<string | undefined> => {
+export const clusterUid = async (client: ReadTransport): Promise<string | undefined> => {
   const answer = await requestOnce(client, clusterIdentityPath)
   return answer.tag === "response" && answer.status === 200 ? metadataOf(answer.body)?.uid : undefined
 }

@@ -1,16 +1,11 @@
 /** What a watch session is given: its ways to the server, its sink, time and chance, and where the recording ends. */
-import type { HttpStream, ResponseHandler } from "../http/response-handler.ts"
+import type { ReadTransport } from "../http/transport.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { WatchClock } from "./clock.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { WatchSink } from "./sink.ts"
 import type { Selection } from "./streams/request.ts"
-
-/** Sends one GET; the handler is called as `src/kube/http` promises. */
-export interface Transport {
-  get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream
-}
 
 /** One-off questions around the watch; each answers with exactly one input for the machine. */
 export interface Enquiries {
@@ -21,7 +16,7 @@ export interface Enquiries {
 
 /** Everything a session needs; nothing of it is read from elsewhere. */
 export interface SessionOptions {
-  readonly transport: Transport
+  readonly transport: ReadTransport
   readonly enquiries: Enquiries
   readonly sink: WatchSink
   readonly clock: WatchClock

@@ -1,22 +1,22 @@
 /**
- * Who may ask the recorder for what. Everything but the health probes passes here; a decision is made before a body is read.
+ * Access control: decides who may do what. Every request except health probes passes through it, before its body is read.
  *
- * Tokens are never kept, logged or put into a message: what is remembered of one is its SHA-256.
+ * Tokens are never stored, logged or put into a message: only their SHA-256 is kept.
  */
 import type { IncomingHttpHeaders } from "node:http"
 
 /**
- * What somebody wants: a trace (also what one would hold), what is recorded, or the metrics. Metrics are apart because a Prometheus
- * has rights of its own for them.
+ * The requested action: export a trace (or forecast one), read the coverage, or read the metrics. Metrics are separate because
+ * Prometheus has its own permission for them.
  */
 export type Action = "export" | "coverage" | "metrics"
 
-/** May they, and who is it. */
+/** Whether the client is allowed, and who it is. */
 export type Decision =
-  /** `who`: for the audit line; a user name, or in words what is known. */
+  /** `who` is for the audit line: a user name, or a description. */
   { readonly tag: "allowed"; readonly who: string } | Refusal
 
-/** 401: nobody we know. 403: known, and without the right. 421: asked by a name that is not ours. 503: it cannot be decided now. */
+/** 401: not authenticated. 403: authenticated, but without permission. 421: the Host is not one of ours. 503: cannot be decided now. */
 export interface Refusal {
   readonly tag: "refused"
   readonly status: 401 | 403 | 421 | 503
@@ -27,20 +27,20 @@ export interface Refusal {
 export interface Access {
   /** Decides; never rejects. */
   decide(headers: IncomingHttpHeaders, action: Action): Promise<Decision>
-  /** Ends what it keeps open. */
+  /** Closes its connections. */
   close(): void
 }
 
-/** `--auth none`: whoever reaches the address. */
+/** `--auth none`: anyone who can reach the address. */
 export const anybody: Access = {
   decide: async () => ({ tag: "allowed", who: "anybody" }),
   close: () => undefined,
 }
 
-/** The header that is read first: the API server's service proxy takes `Authorization` away, because it is meant for itself. */
+/** The header that is read first: the API server's service proxy removes `Authorization`, which it consumes itself. */
 export const tokenHeader = "kubereel-authorization"
 
-/** What a request shows of itself. */
+/** The credentials that a request presents. */
 export type Presented =
   | { readonly tag: "token"; readonly token: string }
   | { readonly tag: "refused"; readonly refusal: Refusal }
@@ -52,10 +52,12 @@ export const tokenForm = /^[A-Za-z0-9._~+/-]+=*$/
 export const presentedToken = (headers: IncomingHttpHeaders): Presented => {
   const own = headers[tokenHeader]
   const header = own === undefined ? headers.authorization : String(own)
-  if (header === undefined) return refused("this recorder asks for a token: send it as Authorization: Bearer TOKEN")
+  if (header === undefined) return refused("this recorder requires a token: send it as Authorization: Bearer TOKEN")
   const token = /^bearer +(\S+) *$/i.exec(header)?.[1]
   if (token === undefined || !tokenForm.test(token))
-    return refused(`the header ${own === undefined ? "Authorization" : "Kubereel-Authorization"} is not Bearer TOKEN`)
+    return refused(
+      `the header ${own === undefined ? "Authorization" : "Kubereel-Authorization"} must have the form Bearer TOKEN`,
+    )
   return { tag: "token", token }
 }
 

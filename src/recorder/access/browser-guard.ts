@@ -1,20 +1,20 @@
 /**
- * What a web page must not make a browser do to a recorder that asks for no token (`--auth none`).
+ * Keeps web pages from using a visitor's browser to export from a recorder that requires no token (`--auth none`).
  *
- * A page can send a `POST` to any address that its visitor reaches, loopback included, though not read the answer; and a page whose
- * own name comes to mean 127.0.0.1 (DNS rebinding) can read it as well. The former says where it comes from (`Origin`,
- * `Sec-Fetch-Site`), the latter by which name it came (`Host`), and pages can change neither. An address in `Host` is nobody's
- * name, so any address is fine. Programs other than browsers send what they like; they need no page to reach the recorder.
+ * A page can send a `POST` to any address that its visitor can reach, loopback included, but cannot read the response; a page whose
+ * own host name is changed to resolve to 127.0.0.1 (DNS rebinding) can read it too. The browser reveals the former with `Origin` and
+ * `Sec-Fetch-Site` and the latter with `Host`, and pages can change none of them. An IP address in `Host` cannot be rebound, so any
+ * address is accepted. Other programs can send any headers, but they do not need a page to reach the recorder.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
 import { quoted } from "../configuration/quoted.ts"
 import type { Access, Refusal } from "./access.ts"
 
-/** Names besides `localhost` and addresses; `any`: whatever `Host` says is fine. */
+/** Host names accepted besides `localhost` and IP addresses; `any`: every `Host` is accepted. */
 export type OwnNames = ReadonlyArray<string> | "any"
 
-/** The same access for everybody but web pages of others. */
+/** The same access, except that requests by pages of other origins are rejected. */
 export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access => {
   const names = ownNames === "any" ? undefined : new Set(["localhost", ...ownNames.map(plainName)])
   return {
@@ -27,26 +27,26 @@ export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access 
   }
 }
 
-/** HTTP/1.0 may leave it away; browsers never do. */
+/** HTTP/1.0 clients may omit `Host`; browsers never do. */
 const isOwn = (host: string | undefined, names: ReadonlySet<string>): boolean => {
   if (host === undefined) return true
   const name = plainName(/^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1] ?? "")
   return isIP(name) !== 0 || names.has(name)
 }
 
-/** A name as names are compared: `[::1]` → `::1`, `Localhost.` → `localhost`. */
+/** A host name in its normalised form: `[::1]` → `::1`, `Localhost.` → `localhost`. */
 const plainName = (name: string): string =>
   name
     .replace(/^\[(.*)\]$/, "$1")
     .replace(/\.$/, "")
     .toLowerCase()
 
-/** Whether a page of another origin makes the request. `none`: a person, by hand. */
+/** Whether a page of another origin makes the request. `none`: the user entered the address. */
 const isForeign = (headers: IncomingHttpHeaders): boolean => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin" && site !== "none"
   const { origin, host } = headers
-  // Not sent to http:// by every browser; Origin is, with every POST.
+  // Not every browser sends Sec-Fetch-Site to http:// URLs, but all send Origin with a POST.
   return origin !== undefined && URL.parse(origin)?.host !== URL.parse(`http://${host ?? ""}`)?.host
 }
 
@@ -54,12 +54,12 @@ const misdirected = (host: string): Refusal => ({
   tag: "refused",
   status: 421,
   message:
-    `this recorder is not called ${quoted(host)}: without --auth it answers to localhost, to addresses, and to names of ` +
-    "--allow-host, so that no web page can reach it by a name of its own",
+    `the host name ${quoted(host)} is not allowed: without --auth this recorder accepts localhost, IP addresses and names given with ` +
+    "--allow-host, so that web pages cannot reach it through DNS rebinding",
 })
 
 const foreign: Refusal = {
   tag: "refused",
   status: 403,
-  message: "this recorder asks for no token, so it exports nothing for web pages of others",
+  message: "this recorder requires no token, so it rejects exports requested by web pages of other origins",
 }

@@ -1,4 +1,4 @@
-/** Decisions that hold for a while, a bounded number of them: whoever sends many tokens pushes out others' and nothing else. */
+/** A bounded cache of decisions with expiry: a client that sends many tokens can only evict other entries. */
 import type { Clock } from "../../runtime/clock.ts"
 
 export class DecisionCache<Value> {
@@ -7,13 +7,13 @@ export class DecisionCache<Value> {
   /** Oldest first. */
   readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>()
 
-  /** `maximum`: entries kept. */
+  /** `maximum`: the number of entries kept. */
   constructor(clock: Pick<Clock, "monotonicMs">, maximum: number) {
     this.#clock = clock
     this.#maximum = maximum
   }
 
-  /** `undefined` when there is none, or its time is over. */
+  /** `undefined` if there is no entry or it has expired. */
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -22,7 +22,7 @@ export class DecisionCache<Value> {
     return undefined
   }
 
-  /** Keeps a value for so many ms. */
+  /** Keeps a value for `lifeMs` ms. */
   set(key: string, value: Value, lifeMs: number): void {
     this.#entries.delete(key)
     this.#entries.set(key, { value, until: this.#clock.monotonicMs() + lifeMs })

@@ -1,11 +1,11 @@
 /**
- * `--auth kubernetes`: the API server says who somebody is and what they may. An export wants `create`, everything that only looks
- * `get` on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; the metrics want `get` on the path
- * /metrics, which is what a Prometheus has for everything else it scrapes.
+ * `--auth kubernetes`: the API server authenticates clients and authorises them. An export requires `create`, and read-only requests
+ * `get`, on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; metrics require `get` on the path
+ * /metrics, the permission with which Prometheus scrapes everything else.
  *
- * Answers are remembered, a yes for a minute and a no for seconds: so long does a right that is taken away still count, and so
- * often at most is the API server asked on behalf of one token. Under overload: more questions at once than
- * {@link maximumQuestions} are not asked; whoever comes then is told to come again.
+ * Decisions are cached, a positive one for a minute and a negative one for seconds: a revoked permission remains effective for that
+ * long, and this limits the reviews per token. Under overload, at most {@link maximumQuestions} reviews run at once; further
+ * requests get 503.
  */
 import { createHash } from "node:crypto"
 import type { Clock } from "../../runtime/clock.ts"
@@ -14,24 +14,24 @@ import { type Access, type Action, type Decision, presentedToken } from "./acces
 import { DecisionCache } from "./decision-cache.ts"
 import { type Attributes, ReviewFailed, type Reviews } from "./reviews.ts"
 
-/** Group and resource that Roles name; there are no such objects. */
+/** Group and resource for RBAC rules; no such objects exist. */
 const exportsGroup = "kubereel.dev"
 const exportsResource = "exports"
 
-/** ms that a yes, and a no, hold. */
+/** ms for which positive and negative decisions are cached. */
 export const allowedMs = 60_000
 export const refusedMs = 5000
-/** Decisions kept: some 300 bytes each. */
+/** Number of cached decisions, about 300 bytes each. */
 const maximumDecisions = 1000
-/** Questions to the API server at once. */
+/** Concurrent reviews. */
 export const maximumQuestions = 16
 
 export interface KubernetesAccessOptions {
   readonly reviews: Pick<Reviews, "whoseToken" | "mayThey" | "close">
-  /** The recorder's own: Roles that let somebody export stand there. */
+  /** The recorder's own namespace, which holds the Roles that permit exports. */
   readonly namespace: string
   readonly clock: Pick<Clock, "monotonicMs">
-  /** Told when the API server cannot be asked, once per reason; `undefined` when it can again. */
+  /** Called once per reason when the API server cannot be asked, and with `undefined` when it can be again. */
   readonly trouble: (reason: string | undefined) => void
 }
 
@@ -53,8 +53,8 @@ export const kubernetesAccess = (options: KubernetesAccessOptions): Access => {
       if (!(cause instanceof ReviewFailed)) throw cause
       say(cause.isForbidden ? `${cause.message}. ${missingReviews}` : cause.message)
       const message = cause.isForbidden
-        ? `the recorder may not ask the API server who may do this. ${missingReviews}`
-        : "the API server does not say who may do this; ask again. The recorder's log says why"
+        ? `the recorder is not permitted to check access with the API server. ${missingReviews}`
+        : "the API server could not check access; try again. The recorder's log has the reason"
       return { tag: "refused", status: 503, message }
     } finally {
       asking.delete(key)
@@ -68,7 +68,7 @@ export const kubernetesAccess = (options: KubernetesAccessOptions): Access => {
       const known = cache.get(key) ?? asking.get(key)
       if (known !== undefined) return known
       if (asking.size >= maximumQuestions)
-        return { tag: "refused", status: 503, message: "too many tokens are being asked about; ask again" }
+        return { tag: "refused", status: 503, message: "too many tokens are being checked; try again" }
       const question = ask(key, presented.token, action)
       asking.set(key, question)
       return question
@@ -78,7 +78,7 @@ export const kubernetesAccess = (options: KubernetesAccessOptions): Access => {
 }
 
 const missingReviews =
-  "Its account needs a ClusterRole with create on tokenreviews.authentication.k8s.io and " +
+  "Its ServiceAccount needs a ClusterRole with create on tokenreviews.authentication.k8s.io and " +
   'subjectaccessreviews.authorization.k8s.io; "reel k8s --auth kubernetes" prints it'
 
 const review = async (
@@ -88,7 +88,8 @@ const review = async (
 ): Promise<Decision> => {
   const user = await reviews.whoseToken(token)
   if (user === undefined) {
-    const message = "the API server does not accept this token: it is for another cluster or audience, or has expired"
+    const message =
+      "the API server does not accept this token: it is for a different cluster or audience, or has expired"
     return { tag: "refused", status: 401, message }
   }
   const { isAllowed, remark } = await reviews.mayThey(user, attributesOf(action, namespace))
@@ -110,11 +111,11 @@ const attributesOf = (action: Action, namespace: string): Attributes =>
         resourceAttributes: { group: exportsGroup, resource: exportsResource, verb: verbs[action], namespace },
       }
 
-/** What is missing, and the rule that would give it. */
+/** The missing permission, and the rule that grants it. */
 const missing = (action: Action, namespace: string): string => {
   if (action === "metrics")
-    return 'may not get /metrics. A ClusterRole bound to it needs the rule {nonResourceURLs: ["/metrics"], verbs: ["get"]}'
+    return 'may not get /metrics. A ClusterRole bound to this user needs the rule {nonResourceURLs: ["/metrics"], verbs: ["get"]}'
   const verb = verbs[action]
   const rule = `{apiGroups: ["${exportsGroup}"], resources: ["${exportsResource}"], verbs: ["${verb}"]}`
-  return `may not ${verb} ${exportsResource}.${exportsGroup} in namespace ${namespace}. A Role there, bound to it, needs the rule ${rule}`
+  return `may not ${verb} ${exportsResource}.${exportsGroup} in namespace ${namespace}. A Role there, bound to this user, needs the rule ${rule}`
 }

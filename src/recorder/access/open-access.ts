@@ -1,42 +1,43 @@
-/** From what the command line says about access to who decides. */
+/** Creates the access control that the command line configures. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { type Access, anybody } from "./access.ts"
 import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
 import { isLoopback } from "./loopback.ts"
-import { type ReviewCredentials, Reviews } from "./reviews.ts"
+import { Reviews } from "./reviews.ts"
 import { readTokenFile, TokenFileError, tokenFileAccess } from "./token-file.ts"
 
 /** Who may ask for exports, coverage and metrics. */
 export type AccessSettings =
-  /** Whoever reaches the address; on another than a loopback address only with `allowAnonymous`. */
+  /** Anyone who can reach the address; on a non-loopback address only with `allowAnonymous`. */
   | {
       readonly auth: "none"
       readonly allowAnonymous: boolean
-      /** Names by which it may be reached, besides `localhost`, addresses, and what it listens on. */
+      /** Host names that clients may use, besides `localhost`, IP addresses and the address it listens on. */
       readonly allowedHosts?: ReadonlyArray<string>
     }
-  /** Whoever has a token of the file. */
+  /** Anyone with a token from the file. */
   | { readonly auth: "token"; readonly tokenFile: string }
-  /** Whom the API server lets. */
+  /** Users whom the API server authorises. */
   | { readonly auth: "kubernetes" }
 
-/** Nobody said that everybody may export. */
+/** The recorder would be open to everyone without `--allow-anonymous`. */
 export class AnonymousRefused extends Schema.TaggedError<AnonymousRefused>()("AnonymousRefused", {
   host: Schema.String,
 }) {
   override get message(): string {
     return (
-      `others can reach ${this.host}, and could export everything that is recorded: ` +
-      "say who may with --auth kubernetes or --auth token, or insist with --allow-anonymous"
+      `other machines can reach ${this.host} and could export everything that is recorded: ` +
+      "restrict access with --auth kubernetes or --auth token, or allow it with --allow-anonymous"
     )
   }
 }
 
-/** The settings cannot work; to be asked before anything is begun. */
+/** Checks the settings before anything is started. */
 export const checkAccess = (
   settings: AccessSettings,
   host: string,
@@ -58,18 +59,18 @@ export const checkAccess = (
 }
 
 export interface AccessSurroundings {
-  /** What it listens on. */
+  /** The address the recorder listens on. */
   readonly host: string
-  readonly credentials: ReviewCredentials & { readonly defaultNamespace: string }
+  readonly credentials: EndpointSource & { readonly defaultNamespace: string }
   readonly userAgent: string
   readonly clock: Clock
-  /** Why nobody can be let in now; once per reason. */
+  /** Called once per reason why no one can be authorised at present. */
   readonly trouble: (reason: string) => void
-  /** What was told of is over. */
+  /** Called when that trouble is over. */
   readonly recovered: () => void
 }
 
-/** On an address that others reach nobody knows by which names they do, unless somebody says. */
+/** On an address that other machines can reach, the host names that clients use are unknown unless `allowedHosts` lists them. */
 const ownNames = ({ allowedHosts = [] }: Extract<AccessSettings, { auth: "none" }>, host: string): OwnNames =>
   isLoopback(host) || allowedHosts.length > 0 ? [host, ...allowedHosts] : "any"
 

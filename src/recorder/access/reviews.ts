@@ -1,20 +1,13 @@
 /**
- * Asks the API server who holds a token and what they may do: TokenReview and SubjectAccessReview, with the recorder's own
- * credentials. A 401 makes them be read again, and the question be asked once more.
+ * Asks the API server to authenticate a token and to authorise its user: TokenReview and SubjectAccessReview, with the recorder's
+ * own credentials. After a 401 the credentials are read again and the request is repeated once.
  */
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, postOnce } from "../../kube/http/request-once.ts"
-import { statusOfResponse } from "../../kube/status.ts"
-import { messageOf } from "../../runtime/errors.ts"
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 
-/** The recorder's own credentials. */
-export interface ReviewCredentials {
-  endpoint(): Promise<ApiEndpoint>
-  onUnauthorized(): Promise<void>
-}
-
-/** `user` of a TokenReview, which a SubjectAccessReview takes in nearly the same words. */
+/** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
 export interface ReviewedUser {
   readonly username: string
   readonly uid?: string
@@ -22,7 +15,7 @@ export interface ReviewedUser {
   readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** What somebody may or may not: one of the two forms of a SubjectAccessReview. */
+/** The action to authorise, in one of the two forms of a SubjectAccessReview. */
 export type Attributes =
   | {
       readonly resourceAttributes: {
@@ -34,7 +27,7 @@ export type Attributes =
     }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } }
 
-/** The question was not answered; `isForbidden`: because the recorder may not ask it. */
+/** The review failed; `isForbidden`: because the recorder is not permitted to create it. */
 export class ReviewFailed extends Error {
   override readonly name = "ReviewFailed"
   readonly isForbidden: boolean
@@ -44,87 +37,57 @@ export class ReviewFailed extends Error {
   }
 }
 
-/** ms for one question: whoever waits has a client of their own that waits. */
+/** ms for one review: the client's own request waits for it. */
 const deadlineMs = 10_000
 
-const paths = {
-  TokenReview: ["authentication.k8s.io/v1", "tokenreviews"],
-  SubjectAccessReview: ["authorization.k8s.io/v1", "subjectaccessreviews"],
-} as const
+const review = (group: string, kind: string, plural: string) => ({
+  gvk: { group, version: "v1", kind },
+  plural,
+  namespaced: false,
+})
+const tokenReviews = review("authentication.k8s.io", "TokenReview", "tokenreviews")
+const accessReviews = review("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews")
 
 export class Reviews {
-  readonly #credentials: ReviewCredentials
-  readonly #userAgent: string
-  #client: HttpClient | undefined
+  readonly #client: ApiClient
 
-  constructor(credentials: ReviewCredentials, userAgent: string) {
-    this.#credentials = credentials
-    this.#userAgent = userAgent
+  /** `credentials`: the recorder's own. */
+  constructor(credentials: EndpointSource, userAgent: string) {
+    this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
 
-  /** Whose token it is; `undefined` if nobody's. Rejects with {@link ReviewFailed}. */
+  /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
   async whoseToken(token: string): Promise<ReviewedUser | undefined> {
-    const status = await this.#review("TokenReview", { token })
+    const status = await this.#review(tokenReviews, { token })
     const user = status.user as Partial<ReviewedUser> | undefined
     if (status.authenticated !== true || typeof user?.username !== "string" || user.username === "") return undefined
     return { ...user, username: user.username }
   }
 
-  /** Whether they may; if not, what the server says of it, if anything. Rejects with {@link ReviewFailed}. */
+  /** Whether the user is authorised and, if not, the server's remark, if any. Rejects with {@link ReviewFailed}. */
   async mayThey(
     { username, ...user }: ReviewedUser,
     attributes: Attributes,
   ): Promise<{ readonly isAllowed: boolean; readonly remark: string }> {
-    const status = await this.#review("SubjectAccessReview", { user: username, ...user, ...attributes })
+    const status = await this.#review(accessReviews, { user: username, ...user, ...attributes })
     const { evaluationError } = status
     return { isAllowed: status.allowed === true, remark: typeof evaluationError === "string" ? evaluationError : "" }
   }
 
   close(): void {
-    this.#client?.close()
+    this.#client.close()
   }
 
-  async #review(kind: keyof typeof paths, spec: object): Promise<Readonly<Record<string, unknown>>> {
-    const [version, plural] = paths[kind]
-    const body = JSON.stringify({ apiVersion: version, kind, spec })
-    const ask = async () => {
-      const outcome = await postOnce(await this.#connected(), `/apis/${version}/${plural}`, body, { deadlineMs })
-      if (outcome.tag === "response") return outcome
-      throw new ReviewFailed(`${kind}: ${describeFailure(outcome)}`, false)
-    }
-    let answer = await ask()
-    if (answer.status === 401) {
-      await this.#credentials.onUnauthorized().catch((cause: unknown) => {
-        throw new ReviewFailed(`${kind}: ${messageOf(cause)}`, false)
-      })
-      answer = await ask()
-    }
-    if (answer.status >= 300) {
-      const { message } = statusOfResponse(answer.status, answer.headers, answer.body)
-      throw new ReviewFailed(`${kind}: HTTP ${answer.status}: ${message}`, answer.status === 403)
-    }
-    return statusIn(kind, answer.body)
-  }
-
-  async #connected(): Promise<HttpClient> {
-    const endpoint = await this.#credentials.endpoint().catch((cause: unknown) => {
-      throw new ReviewFailed(messageOf(cause), false)
+  async #review(kind: typeof tokenReviews, spec: object): Promise<Readonly<Record<string, unknown>>> {
+    const name = kind.gvk.kind
+    const object: ApiObject = { apiVersion: `${kind.gvk.group}/v1`, kind: name, metadata: { name: "" }, spec }
+    const answer = await this.#client.create(kind, object, { isRepeatable: true }).catch((cause: ApiError) => {
+      if (cause._tag === "ApiUnreachableError") throw new ReviewFailed(`${name}: ${cause.detail}`, false)
+      throw new ReviewFailed(`${name}: HTTP ${cause.code}: ${cause.detail}`, cause._tag === "ForbiddenError")
     })
-    if (this.#client === undefined) this.#client = new HttpClient(endpoint, { userAgent: this.#userAgent })
-    else this.#client.updateEndpoint(endpoint)
-    return this.#client
+    const status = (answer as ApiObject | null)?.status
+    if (typeof status !== "object" || status === null)
+      throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
+    return status as Record<string, unknown>
   }
-}
-
-const statusIn = (kind: string, body: Buffer): Readonly<Record<string, unknown>> => {
-  const unusable = (): ReviewFailed => new ReviewFailed(`${kind}: the answer is no ${kind}`, false)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(body.toString("utf8"))
-  } catch {
-    throw unusable()
-  }
-  const status = (parsed as { readonly status?: unknown } | null)?.status
-  if (typeof status !== "object" || status === null) throw unusable()
-  return status as Record<string, unknown>
 }

@@ -1,9 +1,8 @@
 /**
- * `--auth token`: whoever has one of the tokens of a file may do everything.
+ * `--auth token`: anyone with one of the tokens in a file may do everything.
  *
- * The file is read for each request, so that a token that is put in, or taken out, counts at once; it is small, and requests are few.
- * A file that cannot be read, or holds no token, lets nobody in. Several lines are several tokens: the old and the new one during a
- * rotation.
+ * The file is read for each request, so that adding or removing a token takes effect at once; it is small, and requests are rare. If
+ * the file cannot be read or contains no token, no one gets access. Each line is a token: during a rotation, the old and the new one.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -11,7 +10,7 @@ import * as Schema from "effect/Schema"
 import { messageOf } from "../../runtime/errors.ts"
 import { type Access, type Decision, presentedToken, tokenForm } from "./access.ts"
 
-/** The file does not serve; nobody is let in. */
+/** The file cannot be used; no one gets access. */
 export class TokenFileError extends Schema.TaggedError<TokenFileError>()("TokenFileError", {
   path: Schema.String,
   reason: Schema.String,
@@ -21,17 +20,17 @@ export class TokenFileError extends Schema.TaggedError<TokenFileError>()("TokenF
   }
 }
 
-/** characters of a token at least: what can be tried out is no secret. */
+/** Minimum length of a token in characters: a shorter one could be guessed. */
 const shortestToken = 16
 
-/** The tokens of a file. Blank lines do not count. Rejects with {@link TokenFileError}; what it says holds nothing of the file. */
+/** The tokens of a file. Blank lines are ignored. Rejects with {@link TokenFileError}, whose message contains nothing of the file's content. */
 export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>> => {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     throw new TokenFileError({ path, reason: messageOf(cause) })
   })
   const lines = text.split("\n").map((line) => line.trim())
   const tokens = lines.filter((line) => line !== "")
-  if (tokens.length === 0) throw new TokenFileError({ path, reason: "it holds no token" })
+  if (tokens.length === 0) throw new TokenFileError({ path, reason: "it contains no token" })
   for (const [index, line] of lines.entries()) {
     if (line === "") continue
     const fault = faultOf(line)
@@ -41,14 +40,15 @@ export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>
 }
 
 const faultOf = (token: string): string | undefined => {
-  if (!tokenForm.test(token)) return "has characters that no bearer token has; letters, digits and -._~+/ may be in it"
+  if (!tokenForm.test(token))
+    return "contains characters that are not allowed in a bearer token; allowed are letters, digits and -._~+/"
   return token.length < shortestToken ? `is shorter than ${shortestToken} characters` : undefined
 }
 
 /**
  * Access by a file of tokens.
  *
- * @param trouble is told why the file does not serve, once per reason, and `undefined` when it does again
+ * @param trouble called once per reason why the file cannot be used, and with `undefined` when it can be again
  */
 export const tokenFileAccess = (path: string, trouble: (error: TokenFileError | undefined) => void): Access => {
   let said: string | undefined
@@ -66,19 +66,23 @@ export const tokenFileAccess = (path: string, trouble: (error: TokenFileError | 
       } catch (cause) {
         if (!(cause instanceof TokenFileError)) throw cause
         say(cause)
-        return { tag: "refused", status: 503, message: "the recorder cannot read its tokens now; its log says why" }
+        return {
+          tag: "refused",
+          status: 503,
+          message: "the recorder cannot read its tokens at present; its log has the reason",
+        }
       }
       say(undefined)
       const place = placeOf(presented.token, tokens)
       return place === undefined
-        ? { tag: "refused", status: 401, message: "this token is not one that the recorder knows" }
+        ? { tag: "refused", status: 401, message: "the recorder does not know this token" }
         : { tag: "allowed", who: `the holder of token ${place + 1}` }
     },
     close: () => undefined,
   }
 }
 
-/** Looks at every token whatever was found, each by a digest of one length: the time tells nothing. */
+/** Compares with every token, even after a match, by digests of equal length, so that timing reveals nothing. */
 const placeOf = (token: string, tokens: ReadonlyArray<string>): number | undefined => {
   const presented = digest(token)
   let place: number | undefined

@@ -1,14 +1,14 @@
 /**
- * Notices that the configuration file says something else than before, and reads it.
+ * Detects changes of the configuration file and reads them.
  *
- * A file in a ConfigMap volume is never written to: it is a symbolic link to `..data/NAME`, and the kubelet exchanges the link `..data`
- * for one to another directory in one step. So the directory is watched and not the file, and every change in it is only a
- * reason to look. Watching a directory can fail without a word (network file systems, a directory that is itself replaced, no
- * inotify watches left), so the content is also compared every 5 s. Bursts of changes are one, and new content counts once
- * it was read twice, 200 ms apart: half a file that somebody is still writing may be a valid one that names half of the kinds.
+ * A file in a ConfigMap volume is never written to: it is a symbolic link to `..data/NAME`, and the kubelet atomically replaces the
+ * link `..data` by one to a new directory. Therefore the directory is watched, not the file, and any change in it only triggers a
+ * check. Watching a directory can fail silently (network file systems, a directory that is itself replaced, no inotify watches
+ * left), so the content is also compared every 5 s. A burst of changes counts as one, and new content is accepted only after it was
+ * read twice, 200 ms apart: a file that is still being written may be valid but name only half of the kinds.
  *
- * What was read is told once. What cannot be used is told as well, with every mistake and its place, and changes nothing: the
- * configuration before it stays until a usable one is found. Comments and layout are no change.
+ * Each change is reported once. An invalid configuration is reported with every mistake and its position, but changes nothing: the
+ * previous configuration stays in force until a valid one is found. Changes of comments and layout are ignored.
  */
 import { createHash } from "node:crypto"
 import { createReadStream, watch } from "node:fs"
@@ -22,35 +22,35 @@ import type { ConfigurationError, ConfigurationWarning } from "./problem.ts"
 import type { RecorderConfiguration } from "./tracked-kind.ts"
 import { largestConfiguration } from "./yaml-document.ts"
 
-/** What the file says now, compared with the last usable thing it said. */
+/** The file's content compared with its last valid content. */
 export type ConfigurationChange =
   | {
       readonly tag: "changed"
       readonly configuration: RecorderConfiguration
       readonly warnings: ReadonlyArray<ConfigurationWarning>
     }
-  /** It cannot be used. The message of the error names file, line and key. */
+  /** The content is invalid. The error's message names file, line and key. */
   | { readonly tag: "invalid"; readonly error: ConfigurationError }
   | { readonly tag: "unchanged" }
 
-/** Calls `changed` for whatever happens in a directory, `failed` once it cannot watch any more; answers how to stop it. May throw. */
+/** Calls `changed` for any event in a directory and `failed` once it can no longer watch; returns a function that stops it. May throw. */
 export type WatchDirectory = (directory: string, changed: () => void, failed: () => void) => () => void
 
 export interface ConfigurationWatchOptions {
   readonly file: string
-  /** What the recorder runs with; a file that was changed before this began is noticed. */
+  /** The configuration in force; a change of the file made before the watch started is detected too. */
   readonly configuration: RecorderConfiguration
-  /** As it was loaded with. */
+  /** The options that the configuration was loaded with. */
   readonly load: LoadOptions
   readonly clock: Clock
   /**
-   * Told of what is noticed without being asked for: of each change once, of each unusable content once, and of `unchanged` only when
-   * a usable file says again what it said before an unusable one. Not called once this is closed.
+   * Called for detected changes: once per change, once per invalid content, and with `unchanged` only when an invalid file becomes
+   * valid again without a change. Not called after `close`.
    */
   readonly noticed: (change: ConfigurationChange) => void
-  /** ms between two looks at the content. Default 5 s: the kubelet itself takes up to a minute to bring a changed ConfigMap. */
+  /** ms between two checks of the content. Default 5 s: the kubelet itself takes up to a minute to deliver a changed ConfigMap. */
   readonly pollMs?: number
-  /** ms without another change in the directory after which it is looked at, and between two readings. Default 200. */
+  /** ms without a further change in the directory before the content is checked, and between the two readings. Default 200. */
   readonly settleMs?: number
   /** Default: fs.watch. */
   readonly watchDirectory?: WatchDirectory
@@ -60,9 +60,9 @@ export class ConfigurationWatch {
   readonly #options: ConfigurationWatchOptions
   readonly #read: ReadBeginning
   #configuration: RecorderConfiguration
-  /** Digest of what was last read, or why it could not be; `undefined` before the first look. */
+  /** Digest of the content last read, or of the reason why it could not be read; `undefined` before the first check. */
   #seen: string | undefined
-  /** Digest of content read once, which counts if it is read again. */
+  /** Digest of content that was read once and is accepted if it is read again. */
   #candidate: string | undefined
   #isInvalid = false
   #poll: Timer | undefined
@@ -71,7 +71,7 @@ export class ConfigurationWatch {
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  /** Begins at once; the first look is part of it. Close it, or its timers keep the process alive. */
+  /** Starts watching and makes a first check. Close it, or its timers keep the process alive. */
   constructor(options: ConfigurationWatchOptions) {
     this.#options = options
     this.#read = options.load.readBeginning ?? readFromDisk
@@ -80,7 +80,7 @@ export class ConfigurationWatch {
     this.#lookAndGoOn()
   }
 
-  /** Looks now, on somebody's behalf (SIGHUP): what is answered here is not told to `noticed`. Never rejects. */
+  /** Checks now (SIGHUP) and returns the result instead of passing it to `noticed`. Never rejects. */
   check(): Promise<ConfigurationChange> {
     return this.#inTurn(async () => {
       const content = await this.#content()
@@ -108,7 +108,7 @@ export class ConfigurationWatch {
         },
       )
     } catch {
-      // The directory is gone or cannot be watched: it is compared, and tried again with every look.
+      // The directory is gone or cannot be watched: polling continues, and each poll tries again to watch it.
       this.#stopWatching = undefined
     }
   }
@@ -131,7 +131,7 @@ export class ConfigurationWatch {
     })
   }
 
-  /** Tells of what is news. */
+  /** Checks the content and reports changes. */
   #look(): Promise<void> {
     return this.#inTurn(async () => {
       const content = await this.#content()
@@ -177,7 +177,7 @@ export class ConfigurationWatch {
   }
 }
 
-/** One text per content, and one per reason why there is none. */
+/** One text for each content, and one for each reason why there is none. */
 const digestOf = (content: Uint8Array | Error): string =>
   content instanceof Error ? `unreadable: ${content.message}` : createHash("sha256").update(content).digest("hex")
 

@@ -1,8 +1,8 @@
 /**
- * Applies the configuration file as it changes, while the recorder runs, and says so: in the log, in metrics, and in an Event on the
- * recorder's pod.
+ * Applies changes of the configuration file while the recorder runs, and reports them in the log, in metrics, and in an Event on
+ * the recorder's pod.
  *
- * A configuration that cannot be used changes nothing but these; the recording goes on with the one before it.
+ * An invalid configuration is only reported; the recording continues with the previous one.
  */
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
@@ -15,7 +15,7 @@ import type { LoadOptions } from "./load-configuration.ts"
 import { formatWarning } from "./problem.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./tracked-kind.ts"
 
-/** What is counted of configurations read since the start. */
+/** Counters of the configurations read since the start. */
 export class Reloads {
   readonly #clock: Clock
   #applied = 0
@@ -39,7 +39,7 @@ export class Reloads {
     this.#isValid = false
   }
 
-  /** The file says again what is in force. */
+  /** The file has the configuration in force again. */
   restored(): void {
     this.#isValid = true
   }
@@ -49,13 +49,13 @@ export class Reloads {
       {
         name: "kubereel_configuration_valid",
         type: "gauge",
-        help: "1 while the configuration file can be used; with 0 the one before it is in force.",
+        help: "1 if the configuration file is valid; 0 if the previous configuration stays in force.",
         samples: [{ value: this.#isValid ? 1 : 0 }],
       },
       {
         name: "kubereel_configuration_reloads_total",
         type: "counter",
-        help: "Changed configurations that were read.",
+        help: "Changed configurations that were read, by result.",
         samples: [
           { labels: { result: "applied" }, value: this.#applied },
           { labels: { result: "refused" }, value: this.#refused },
@@ -64,7 +64,7 @@ export class Reloads {
       {
         name: "kubereel_configuration_applied_timestamp_seconds",
         type: "gauge",
-        help: "When the configuration in force was applied.",
+        help: "Unix time when the configuration in force was applied.",
         samples: [{ value: this.#appliedMicros / 1e6 }],
       },
     ]
@@ -73,17 +73,17 @@ export class Reloads {
 
 export interface FollowedConfiguration {
   readonly file: string
-  /** As it was loaded, before it was restricted to namespaces. */
+  /** As loaded, before it was restricted to namespaces. */
   readonly configuration: RecorderConfiguration
   readonly load: LoadOptions
-  /** Those of the command line. */
+  /** The namespaces of the command line. */
   readonly namespaces: ReadonlyArray<string>
 }
 
-/** Who tells people of a configuration that cannot be used, besides the log. Default: nobody. */
+/** Where invalid configurations are reported, in addition to the log. Default: nowhere. */
 export type Herald = Pick<PodEvents, "warn" | "mended">
 
-/** Follows the file until the scope ends; answers how to read it at once. */
+/** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
   actors: Pick<RecorderActors, "reconfigure">,
   { file, configuration, load, namespaces }: FollowedConfiguration,
@@ -102,9 +102,9 @@ export const followConfiguration = (
           herald?.warn({
             reason: "ConfigurationInvalid",
             action: "Reload",
-            note: `The changed configuration cannot be used; the one before it stays in force. ${change.error.message}`,
+            note: `The changed configuration is invalid; the previous one stays in force. ${change.error.message}`,
           })
-          log.warn(`the changed configuration cannot be used; the one before it stays in force`)
+          log.warn(`the changed configuration is invalid; the previous one stays in force`)
           for (const line of change.error.message.split("\n")) log.warn(line)
           return
         case "changed":
@@ -129,22 +129,22 @@ export const followConfiguration = (
     )
     return async (): Promise<void> => {
       const change = await watch.check()
-      if (change.tag === "unchanged") log.info(`${file} says nothing new`)
+      if (change.tag === "unchanged") log.info(`${file} has not changed`)
       await apply(change)
     }
   })
 
-/** One line for all, and one for each kind that did not end in order. */
+/** Logs one line for all changes, and one for each removed kind whose last events were not written. */
 const tell = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
   const parts = [
     ...added.map((gvk) => `${gvk} added`),
-    ...restarted.map((gvk) => `${gvk} with other rules`),
+    ...restarted.map((gvk) => `${gvk} with changed settings`),
     ...removed.map(({ gvk }) => `${gvk} removed`),
   ]
-  log.info(`the configuration was changed: ${parts.length === 0 ? "nothing to be done" : parts.join(", ")}`)
+  log.info(`the configuration has changed: ${parts.length === 0 ? "no effect on the tracked kinds" : parts.join(", ")}`)
   for (const { gvk, isDrained, complete } of removed) {
     const until =
-      complete === undefined ? "" : `; complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
+      complete === undefined ? "" : `; it is complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
     if (!isDrained) log.warn(`${gvk}: its last events could not be written in time${until}`)
   }
 }

@@ -1,11 +1,11 @@
 /**
- * JSON pointers (RFC 6901) as configuration text: which texts are pointers, and why another is not.
+ * JSON pointers (RFC 6901) in the configuration: checks whether a text is one and, if not, why.
  *
- * The same rules serve SimKube's extended pointers, in which a reference token `*` stands for every element of an
+ * The same rules apply to SimKube's extended pointers, in which the reference token `*` matches every element of an
  * array: that is an ordinary token to this grammar.
  */
 
-/** Why `text` is not a JSON pointer, as a phrase that continues "… because it"; `undefined` when it is one. */
+/** Why `text` is not a JSON pointer, as a phrase that continues "… because it"; `undefined` if it is one. */
 export const pointerFault = (text: string): string | undefined => {
   if (text === "") return undefined
   if (!text.startsWith("/")) return "does not start with /"

@@ -1,6 +1,6 @@
 /**
- * The settings of one kind: SimKube's four keys as SimKube reads them, and ours. Every key is read even if another is
- * wrong; an entry with any mistake yields no kind.
+ * The settings of one kind: SimKube's four keys, read as SimKube reads them, and kubereel's. Every key is read even if another one
+ * is invalid; an entry with any mistake yields no kind.
  */
 import { isScalar, type Node } from "yaml"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
@@ -13,7 +13,7 @@ import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
 import type { Position } from "./yaml-document.ts"
 
-/** The keys of a kind, in the order in which messages name them. The deprecated `podSpecTemplatePath` is read, not named. */
+/** The keys of a kind, in the order in which messages list them. The deprecated `podSpecTemplatePath` is read but not listed. */
 export const kindKeys = [
   "podSpecTemplatePaths",
   "trackLifecycle",
@@ -29,7 +29,7 @@ export const kindKeys = [
 const readableKeys: ReadonlySet<string> = new Set([...kindKeys, "podSpecTemplatePath"])
 const detections: readonly string[] = ["all", "content", "spec"] satisfies readonly Detect[]
 
-/** Reads the value that stands at a kind's key. `key: {}`, `key:` and `key: null` all mean the defaults. */
+/** Reads the value of a kind's key. `key: {}`, `key:` and `key: null` all mean the defaults. */
 export const readKind = (
   reader: SettingReader,
   gvk: GroupVersionKind,
@@ -100,9 +100,9 @@ const readEntries = (
 }
 
 /**
- * SimKube's normalisation. The plural key counts unless it is missing or empty, then the deprecated singular one. A kind
- * SimKube knows has fixed paths: any other is refused when a trace is read, so it is refused here. Any other kind
- * takes any text, and, unlike in SimKube, none at all: a ConfigMap has no pod template.
+ * SimKube's normalisation. The plural key is used unless it is missing or empty; then the deprecated singular key is. SimKube fixes
+ * the paths of the kinds that it knows and rejects traces with other paths, so they are rejected here too. Other kinds accept any
+ * path and, unlike in SimKube, no path at all: a ConfigMap has no pod template.
  */
 const readTemplatePaths = (
   reader: SettingReader,
@@ -167,9 +167,9 @@ const listOf =
 
 const readIgnore = (reader: SettingReader, value: Node | undefined, gvkText: string): readonly string[] | undefined =>
   reader.texts(value, listOf("ignore", gvkText))?.map(({ text, position, where }) => {
-    const fault = text === "" ? "stands for the whole object: no change would ever count" : pointerFault(text)
+    const fault = text === "" ? "names the whole object, so no change would ever be recorded" : pointerFault(text)
     if (fault !== undefined) {
-      const reason = `it ${fault}; a JSON pointer is wanted, such as /metadata/annotations/example.com~1heartbeat`
+      const reason = `it ${fault}; it must be a JSON pointer such as /metadata/annotations/example.com~1heartbeat`
       reader.problem({ _tag: "InvalidValue", ...position, where, found: text, reason })
     } else if (text.split("/").includes("*")) reader.warning({ _tag: "LiteralStar", ...position, where, pointer: text })
     return text
@@ -191,7 +191,7 @@ const readSelector = (
   const found = reader.text(value, where)
   const fault = found === undefined ? undefined : faultOf(found)
   if (found === undefined || fault === undefined) return found
-  const reason = `${fault}. Leave the key out to record all objects`
+  const reason = `${fault}. Omit the key to record all objects`
   reader.problem({ _tag: "InvalidValue", ...reader.document.positionOf(value), where, found, reason })
   return undefined
 }
@@ -207,12 +207,12 @@ const readNamespaces = (
   if (texts === undefined) return undefined
   if (texts.length === 0) {
     const where = listOf("namespaces", gvkText)("")
-    const allowed = "a list of at least one namespace. Leave the key out to record all of them"
+    const allowed = "a list of at least one namespace. Omit the key to record all namespaces"
     const position = reader.document.positionOf(value)
     reader.problem({ _tag: "WrongType", ...position, where, found: "an empty list", allowed })
   }
   for (const { text, position, where } of texts) {
-    const reason = "it is not the name of a namespace (small letters, digits and -, at most 63)"
+    const reason = "it is not a valid namespace name (at most 63 lower-case letters, digits and -)"
     if (!namespaceName.test(text)) reader.problem({ _tag: "InvalidValue", ...position, where, found: text, reason })
   }
   return [...new Set(texts.map(({ text }) => text))]

@@ -1,16 +1,15 @@
 /**
- * What is known about kinds without asking a cluster: where SimKube expects pod templates, and how the built-in kinds
- * are spelt.
+ * Facts about kinds that need no cluster: where SimKube expects pod templates, and the names of the built-in kinds.
  */
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
 import { nearest } from "./spelling.ts"
 
-/** The paths SimKube fixes for a kind it knows, `undefined` for every other kind. */
+/** The paths that SimKube fixes for a kind it knows; `undefined` for every other kind. */
 export const fixedTemplatePaths = (gvk: GroupVersionKind): readonly string[] | undefined =>
   DEFAULT_TEMPLATE_PATHS.get(formatGvk(gvk))
 
-/** Built-in kinds of Kubernetes 1.34 that people record, for suggestions; no list of what is allowed. */
+/** Built-in kinds of Kubernetes 1.34 that users record, for suggestions only: other kinds are allowed. */
 const builtInKinds: readonly string[] = [
   ...DEFAULT_TEMPLATE_PATHS.keys(),
   "v1.ConfigMap",
@@ -75,7 +74,7 @@ const versionName = /^v\d+(?:(?:alpha|beta)\d+)?$/
 const isBuiltInGroup = (group: string): boolean => !group.includes(".") || group.endsWith(".k8s.io")
 
 /**
- * The built-in kind that a text which is not a kind at all was meant to be: `Deployment`, `deployments.apps`,
+ * The built-in kind that was probably meant by a text that is not a kind: `Deployment`, `deployments.apps`,
  * `apps.v1.Deployment` and `apps/v1/Deployment` all mean `apps/v1.Deployment`.
  */
 export const suggestKind = (text: string): string | undefined => {
@@ -88,8 +87,8 @@ export const suggestKind = (text: string): string | undefined => {
 }
 
 /**
- * The built-in kind that a well-formed but unfamiliar one was probably meant to be; `undefined` for a familiar kind and
- * for one of a custom resource's group. Only ever a warning: a newer Kubernetes has kinds that are not listed here.
+ * The built-in kind that was probably meant by a well-formed but unknown kind; `undefined` for a known kind and for kinds in the
+ * groups of custom resources. Used only for a warning: newer versions of Kubernetes have kinds that are not listed here.
  */
 export const suggestFamiliarKind = (gvk: GroupVersionKind): string | undefined => {
   if (!isBuiltInGroup(gvk.group) || (familiar.has(groupAndKind(gvk)) && versionName.test(gvk.version))) return undefined

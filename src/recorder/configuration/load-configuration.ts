@@ -1,8 +1,8 @@
 /**
  * Reads the configuration file from disk.
  *
- * Guarantee: never holds more than the largest allowed file and one byte, so a device or a wrong file of any size ends in
- * a message and not in memory. Files that are no regular files (a pipe, `/dev/stdin`) are read to their end.
+ * Guarantee: reads at most one byte more than the largest allowed file, so that a device or a wrong file of any size leads to a
+ * message and does not fill the memory. Files that are not regular files (a pipe, `/dev/stdin`) are read to their end.
  */
 import { open } from "node:fs/promises"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ export interface LoadOptions extends Omit<ParseOptions, "source"> {
   readonly readBeginning?: ReadBeginning
 }
 
-/** The configuration in `file`, or every reason why there is none. */
+/** The configuration in `file`, or all reasons why it cannot be used. */
 export const loadConfiguration = Effect.fnUntraced(function* (
   file: string,
   options: LoadOptions,

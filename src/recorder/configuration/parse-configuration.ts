@@ -1,9 +1,9 @@
 /**
- * The configuration file: SimKube's tracer configuration, unchanged, plus our settings per kind.
+ * The configuration file: SimKube's tracer configuration, unchanged, plus kubereel's settings per kind.
  *
- * Guarantees: never throws; every mistake of a file is reported at once, each with its place; every file SimKube accepts
- * is accepted and means the same (docs/reference/configuration.md names the two exceptions, neither of which SimKube can
- * start with). What SimKube ignores is accepted with a warning.
+ * Guarantees: never throws; all mistakes in a file are reported together, each with its position; every file that SimKube accepts
+ * is accepted and means the same (docs/reference/configuration.md names the two exceptions, with which SimKube cannot start
+ * either). Keys that SimKube ignores are accepted with a warning.
  */
 import * as Result from "effect/Result"
 import { isScalar } from "yaml"
@@ -57,8 +57,15 @@ const inOrder = <T extends { readonly line: number; readonly column: number }>(n
 const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): readonly TrackedKind[] => {
   const allowed = `a mapping with the key ${rootKey}`
   if (isScalar(document.root) && !reader.isEmpty(document.root)) {
-    // Not quoted: a file that is one word is most likely a token.
-    reader.problem({ _tag: "WrongType", line: 1, column: 1, where: "the file", found: "a single text", allowed })
+    // Not quoted, because a file with a single word is most likely a token.
+    reader.problem({
+      _tag: "WrongType",
+      line: 1,
+      column: 1,
+      where: "the file",
+      found: "a single word or text",
+      allowed,
+    })
     return []
   }
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
@@ -87,7 +94,7 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
   const entries = reader.entries(root.value, rootKey, "a mapping of kinds, such as apps/v1.Deployment: {}")
   if (entries === undefined) return []
   if (entries.length === 0) reader.warning({ _tag: "NothingTracked", ...root.keyPosition })
-  // SimKube keeps the last of repeated kinds; so does a Map, at the place of the first.
+  // If a kind appears twice, the last one wins, as in SimKube; the Map keeps it at the position of the first.
   const kinds = new Map<string, TrackedKind>()
   const firstLines = new Map<string, number>()
   for (const { key, keyPosition, value } of entries) {
@@ -113,7 +120,7 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
 
 const isSecret = (gvk: GroupVersionKind): boolean => gvk.group === "" && gvk.kind.toLowerCase() === "secret"
 
-/** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. Anything else no API server can serve. */
+/** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. No API server can serve anything else. */
 const groupName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/
 const versionName = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 const kindName = /^[A-Za-z][A-Za-z0-9-]*$/
@@ -125,7 +132,7 @@ const readGvk = (
 ): GroupVersionKind | undefined => {
   const gvk = parseGvk(found)
   const reason =
-    gvk === undefined ? "a kind is written group/version.Kind, or version.Kind in the core group" : faultOf(gvk)
+    gvk === undefined ? "write a kind as group/version.Kind, or as version.Kind for the core group" : faultOf(gvk)
   if (reason === undefined) return gvk
   const suggestion = suggestKind(found)
   const hint = suggestion === undefined ? {} : { suggestion }
@@ -134,7 +141,7 @@ const readGvk = (
 }
 
 const faultOf = (gvk: GroupVersionKind): string | undefined => {
-  if (gvk.group === "" && gvk.version !== "v1") return "without a group there is only the version v1"
+  if (gvk.group === "" && gvk.version !== "v1") return "the core group has only the version v1"
   if (!groupName.test(gvk.group)) return "its group is not a DNS name"
   if (!versionName.test(gvk.version)) return "its version is not a name such as v1 or v1beta1"
   if (!kindName.test(gvk.kind)) return "its kind is not a name such as Deployment"
@@ -144,7 +151,7 @@ const faultOf = (gvk: GroupVersionKind): string | undefined => {
 const missingRootAdvice = (others: readonly Entry[]): string => {
   const keys = new Set(others.map(({ key }) => key))
   if (keys.has("clusters") || keys.has("current-context"))
-    return "this looks like a kubeconfig, which is given with --kubeconfig"
+    return "this looks like a kubeconfig; pass it with --kubeconfig"
   if (keys.has("apiVersion") && keys.has("kind")) return "this looks like a Kubernetes object, not a configuration"
   for (const { key, keyPosition } of others) {
     if (nearest(key, [rootKey]) !== undefined) return `rename ${quoted(key)} in line ${keyPosition.line}`

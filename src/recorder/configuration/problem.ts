@@ -32,7 +32,7 @@ export const ConfigurationProblem = Schema.TaggedUnion({
     reason: Schema.String,
     suggestion: Schema.optionalKey(Schema.String),
   },
-  /** `trackedObjects` is not there. */
+  /** `trackedObjects` is missing. */
   MissingKey: { ...position, key: Schema.String, advice: Schema.String },
   UnknownKey: {
     ...position,
@@ -42,14 +42,14 @@ export const ConfigurationProblem = Schema.TaggedUnion({
     suggestion: Schema.optionalKey(Schema.String),
   },
   DuplicateKey: { ...position, key: Schema.String, where: Schema.String, firstLine: Schema.Number },
-  /** A key of `trackedObjects` that names no kind. */
+  /** A key of `trackedObjects` that is not a kind. */
   InvalidKind: {
     ...position,
     found: Schema.String,
     reason: Schema.String,
     suggestion: Schema.optionalKey(Schema.String),
   },
-  /** Template paths that SimKube would refuse to read back from a trace. */
+  /** Template paths with which SimKube would reject the trace. */
   FixedPaths: {
     ...position,
     gvk: Schema.String,
@@ -60,7 +60,7 @@ export const ConfigurationProblem = Schema.TaggedUnion({
 })
 export type ConfigurationProblem = typeof ConfigurationProblem.Type
 
-/** Something that is accepted, as SimKube accepts it, but hardly meant. */
+/** Something that is accepted, as in SimKube, but probably not intended. */
 export const ConfigurationWarning = Schema.TaggedUnion({
   IgnoredKey: { ...position, key: Schema.String, advice: Schema.String },
   RepeatedKind: { ...position, gvk: Schema.String, firstLine: Schema.Number },
@@ -78,13 +78,13 @@ const listed = (texts: readonly string[]): string => (texts.length === 0 ? "[]" 
 const question = (suggestion: string | undefined): string =>
   suggestion === undefined ? "" : `; did you mean ${quoted(suggestion)}?`
 
-/** `<<` is YAML 1.1's merge key, which neither SimKube nor YAML 1.2 knows. */
+/** `<<` is YAML 1.1's merge key, which neither SimKube nor YAML 1.2 supports. */
 const keyAdvice = (problem: { readonly key: string; readonly suggestion?: string }): string =>
   problem.key === "<<"
-    ? ": merge keys are not read, repeat the settings or use one mapping for several kinds (&name, *name);"
+    ? ": merge keys are not supported; repeat the settings, or use one mapping for several kinds (&name, *name);"
     : question(problem.suggestion) || ";"
 
-/** A mistake in one sentence or a few, without the place. */
+/** Describes a mistake in one or a few sentences, without its position. */
 export const describeProblem = (problem: ConfigurationProblem): string => {
   switch (problem._tag) {
     case "NotText":
@@ -92,7 +92,7 @@ export const describeProblem = (problem: ConfigurationProblem): string => {
     case "TooLarge":
       return `the file is larger than ${problem.limitBytes} bytes; a configuration needs a few thousand. Is it the right file?`
     case "TooManyValues":
-      return `the file holds more than ${problem.limit} values once its aliases are followed; repeat fewer`
+      return `the file contains more than ${problem.limit} values after expanding aliases; use fewer aliases`
     case "Syntax":
       return `not valid YAML: ${problem.detail}`
     case "WrongType":
@@ -104,23 +104,23 @@ export const describeProblem = (problem: ConfigurationProblem): string => {
     case "UnknownKey":
       return `unknown key ${quoted(problem.key)} in ${problem.where}${keyAdvice(problem)} allowed: ${problem.allowed.join(", ")}`
     case "DuplicateKey":
-      return `the key ${quoted(problem.key)} stands twice in ${problem.where}, first in line ${problem.firstLine}; remove one of them`
+      return `the key ${quoted(problem.key)} appears twice in ${problem.where}, first in line ${problem.firstLine}; remove one of them`
     case "InvalidKind":
       return `${quoted(problem.found)} is not a kind: ${problem.reason}${question(problem.suggestion)}`
     case "FixedPaths":
-      return `podSpecTemplatePaths of ${problem.gvk} is ${listed(problem.found)}; SimKube fixes it at ${listed(problem.allowed)} and refuses traces that say otherwise. Leave the key out`
+      return `podSpecTemplatePaths of ${problem.gvk} is ${listed(problem.found)}; SimKube fixes it at ${listed(problem.allowed)} and rejects traces with other paths. Omit the key`
     case "SecretsRefused":
-      return `${problem.gvk} is refused: a recording would hold every secret of the cluster in plain text. Leave the kind out, or start with --allow-secrets if that is what you want`
+      return `${problem.gvk} is not allowed: the recording would contain every secret of the cluster in plain text. Remove the kind, or use --allow-secrets to record it anyway`
   }
 }
 
-/** A warning in one sentence, without the place. */
+/** Describes a warning in one sentence, without its position. */
 export const describeWarning = (warning: ConfigurationWarning): string => {
   switch (warning._tag) {
     case "IgnoredKey":
       return `the key ${quoted(warning.key)} has no effect here; ${warning.advice}`
     case "RepeatedKind":
-      return `${warning.gvk} stands twice, first in line ${warning.firstLine}; the last one counts, as in SimKube`
+      return `${warning.gvk} appears twice, first in line ${warning.firstLine}; the last one wins, as in SimKube`
     case "DeprecatedPath":
       return `podSpecTemplatePath of ${warning.gvk} is deprecated; write podSpecTemplatePaths with a list`
     case "IgnoredDeprecatedPath":
@@ -128,17 +128,17 @@ export const describeWarning = (warning: ConfigurationWarning): string => {
     case "UnusualPath":
       return `podSpecTemplatePaths of ${warning.gvk} names ${quoted(warning.path)}, which ${warning.reason}; no pod template will be found there`
     case "UnfamiliarKind":
-      return `${warning.gvk} is not a built-in kind known to kubereel; did you mean ${quoted(warning.suggestion)}? It is recorded as soon as the cluster has it`
+      return `${warning.gvk} is not a built-in kind that kubereel knows; did you mean ${quoted(warning.suggestion)}? It will be recorded once the cluster has it`
     case "IgnoreWithoutEffect":
       return `ignore of ${warning.gvk} has no effect with detect: all, which counts every new resourceVersion; set detect to content or spec`
     case "LiteralStar":
-      return `${warning.where} is ${quoted(warning.pointer)}; * is not a wildcard here, it names a member called *`
+      return `${warning.where} is ${quoted(warning.pointer)}; * is not a wildcard here, but the name of a member`
     case "NothingTracked":
       return `trackedObjects is empty: nothing will be recorded`
   }
 }
 
-/** `file:line:column: sentence`, the form editors and terminals make clickable. */
+/** `file:line:column: sentence`, the form that editors and terminals make clickable. */
 const located = (file: string, entry: { readonly line: number; readonly column: number }, sentence: string): string =>
   `${file}:${entry.line}:${entry.column}: ${sentence}`
 
@@ -148,7 +148,7 @@ export const formatProblem = (file: string, problem: ConfigurationProblem): stri
 export const formatWarning = (file: string, warning: ConfigurationWarning): string =>
   located(file, warning, describeWarning(warning))
 
-/** The file was read and cannot be used. Correct every mistake listed; exit code 2. */
+/** The file was read but is invalid. Correct every mistake listed; exit code 2. */
 export class ConfigurationInvalidError extends Schema.TaggedError<ConfigurationInvalidError>()(
   "ConfigurationInvalidError",
   {
@@ -179,12 +179,12 @@ export class ConfigurationUnreadableError extends Schema.TaggedError<Configurati
 const adviceFor = (code: string): string => {
   switch (code) {
     case "ENOENT":
-      return "there is no such file. Give its path with --config"
+      return "file not found. Pass its path with --config"
     case "EACCES":
     case "EPERM":
-      return "you may not read it. Change its permissions, or run as its owner"
+      return "permission denied. Change its permissions, or run as its owner"
     case "EISDIR":
-      return "it is a directory. Give the file inside it"
+      return "it is a directory. Name the file inside it"
     default:
       return `reading failed (${code})`
   }

@@ -1,12 +1,12 @@
 /**
- * Text from outside, made fit for a message: on one line, nothing invisible, nothing a terminal obeys, never long.
+ * Makes untrusted text safe for messages: on one line, no invisible characters or terminal control sequences, limited length.
  *
- * A file given by mistake may be a kubeconfig or a token, and messages end up in logs; hence at most 60 characters.
+ * A file passed by mistake may be a kubeconfig or a token, and messages end up in logs, so at most 60 characters are quoted.
  */
 
 const longestQuote = 60
 
-/** Control and formatting characters and line separators as `\u{…}`; a terminal obeys some of them, and none is seen. */
+/** Replaces control and formatting characters and line separators by `\u{…}`: they are invisible, and some control the terminal. */
 export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 

@@ -1,6 +1,6 @@
 /**
- * Reads single values out of YAML nodes, each checked for its type; what is wrong is noted and reading goes on, so that
- * one run shows every mistake.
+ * Reads single values from YAML nodes and checks their types; mistakes are collected while reading continues, so that one run shows
+ * all of them.
  *
  * Guarantee: at most 100,000 values are read from one document, however often aliases repeat them, and at most 100
  * problems are kept.
@@ -10,7 +10,7 @@ import type { ConfigurationProblem, ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
 import type { Position, YamlDocument } from "./yaml-document.ts"
 
-/** 4,000 kinds of 25 values each: what fits into the file without aliases. */
+/** 4,000 kinds with 25 values each, which is about what fits into the largest file without aliases. */
 const mostValues = 100_000
 const mostNotes = 100
 
@@ -21,14 +21,14 @@ export interface Entry {
   readonly value: Node | undefined
 }
 
-/** One text of a list. `where` names it in words. */
+/** One text of a list. `where` describes it in messages. */
 export interface PlacedText {
   readonly text: string
   readonly position: Position
   readonly where: string
 }
 
-/** Thrown and caught inside this folder only: the document repeats too much to go on. */
+/** Thrown and caught only in this folder: aliases expand the document beyond the limit. */
 class BudgetSpent extends Error {}
 
 /** The state of reading one document. */
@@ -43,7 +43,7 @@ export class SettingReader {
     this.document = document
   }
 
-  /** Notes a mistake; a second one of the same sort at the same place (seen through another alias) is dropped. */
+  /** Records a mistake, unless the same one was recorded at the same position (seen through another alias). */
   problem(problem: ConfigurationProblem): void {
     if (this.problems.length < mostNotes && this.#isNew(problem)) this.problems.push(problem)
   }
@@ -52,7 +52,7 @@ export class SettingReader {
     if (this.warnings.length < mostNotes && this.#isNew(warning)) this.warnings.push(warning)
   }
 
-  /** Runs `read`; if the document exceeds its budget, that is the problem noted and the answer is `undefined`. */
+  /** Runs `read`; if the document exceeds its budget, records that as a problem and returns `undefined`. */
   withinBudget<T>(read: () => T): T | undefined {
     try {
       return read()
@@ -63,7 +63,7 @@ export class SettingReader {
     }
   }
 
-  /** The entries of a mapping in their order, or `undefined` (noted) if it is none. Keys that are no text are noted. */
+  /** The entries of a mapping in order. If the node is not a mapping, records a problem and returns `undefined`; keys that are not text are problems too. */
   entries(node: Node | undefined, where: string, allowed = "a mapping of keys to values"): Entry[] | undefined {
     const map = this.follow(node, where)
     if (map === undefined) return undefined
@@ -77,21 +77,21 @@ export class SettingReader {
     })
   }
 
-  /** Any scalar is text, quoted or not, as in SimKube: `[404]` is the same as `["404"]`. */
+  /** Any scalar is text, quoted or not, as in SimKube: `[404]` equals `["404"]`. */
   text(node: Node | undefined, where: string): string | undefined {
     const scalar = this.follow(node, where)
     if (scalar === undefined) return undefined
     return isScalar(scalar) ? textOf(scalar) : this.#wrongType(scalar, where, "text")
   }
 
-  /** `true` or `false` in the spellings of YAML 1.2; `yes`, `on` and quoted words are refused, as in SimKube. */
+  /** `true` or `false` as YAML 1.2 spells them; `yes`, `on` and quoted words are rejected, as in SimKube. */
   boolean(node: Node | undefined, where: string, allowed = "true or false"): boolean | undefined {
     const scalar = this.follow(node, where)
     if (scalar === undefined) return undefined
     return booleanOf(scalar) ?? this.#wrongType(scalar, where, allowed)
   }
 
-  /** A list of texts with their places. `where(2)` names the third of them, `where("")` the list. */
+  /** A list of texts with their positions. `where(2)` describes the third item, `where("")` the list. */
   texts(node: Node | undefined, where: (index: number | "") => string): PlacedText[] | undefined {
     const list = this.follow(node, where(""))
     if (list === undefined) return undefined

@@ -5,14 +5,12 @@
  * which takes as long as the export itself. The answer says which of them the request has.
  */
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
-import { countWindow, type WindowCounts } from "../../archive/reading/window-counts.ts"
 import { encodeTrackedObjects, readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
-import { askCoverage, type Coverage, type KindCoverage, unreadable } from "../http/coverage.ts"
+import { askCoverage, type Coverage, type KindCoverage } from "../http/coverage.ts"
 import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
 import {
   asksOwners,
@@ -50,14 +48,15 @@ export interface ExportForecast extends Coverage {
 
 /** What an export would hold, asked for with `dry_run`. Waits for owners as the export would. */
 export const forecastExport = (
-  { actors, configuration, directory, nowMicros }: ExportContext,
+  { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
 ): Effect.Effect<ExportForecast, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(actors, directory, window, nowMicros)
+    const { excludesGap } = compileFilters(filtersOf(request))
+    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, excludesGap)
     // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
@@ -66,20 +65,23 @@ export const forecastExport = (
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = actors.statuses.all()
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
-    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
-    const counts = yield* countRequested(directory, request, {
+    const counts = yield* actors.reader.ask("count", {
       cut,
+      fromTime,
+      untilTime,
       kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
+      filters: filtersOf(request),
     })
     const listing = yield* firstLists(actors, statuses)
     const missing = missingOf(request, incomplete, gaps, nowMicros)
     return {
       window,
       cut,
-      kinds: requested.map((kind) => ({ ...kind, ...(counts.get(kind.gvk) ?? { objects: 0, events: 0 }) })),
+      kinds: requested.map((kind) => ({ ...kind, ...(counts[kind.gvk] ?? { objects: 0, events: 0 }) })),
       countedBefore: countedBefore(request, configuration),
       format,
       incomplete: incomplete.map(({ gvk, state }) => `${gvk}=${state}`),
@@ -95,30 +97,6 @@ export const forecastExport = (
       ),
     }
   })
-
-/**
- * One count at a time in this thread, which also answers probes: each takes turns of some ms, and forty at once take forty of them before
- * a probe has its own. Measured with 40 clients and a recording of 6,000 events: `/healthz` after 2.3 s at worst, and so after 0.4 s.
- */
-const counting = Semaphore.makeUnsafe(1)
-
-const countRequested = (
-  directory: string,
-  request: ExportRequest,
-  { cut, kinds }: { readonly cut: number; readonly kinds: ReadonlyArray<string> },
-): Effect.Effect<ReadonlyMap<string, WindowCounts>, ExportRefusal> =>
-  Effect.tryPromise({
-    try: () => {
-      const { needsNames, excludesName } = compileFilters(filtersOf(request))
-      const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-      return countWindow(
-        directory,
-        { cut, ...windowOf(request) },
-        { kinds, pause, ...(needsNames && { excludesName }) },
-      )
-    },
-    catch: unreadable,
-  }).pipe(counting.withPermit)
 
 const countedBefore = (
   request: ExportRequest,

@@ -15,7 +15,7 @@ export const digestTrailer = "Repr-Digest"
 /** As RFC 9530 writes it. */
 export const reprDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString("base64")}:`
 
-export const clientSink = (response: ServerResponse, contentType: string, clock: Clock): ExportSink => ({
+export const responseSink = (response: ServerResponse, contentType: string, clock: Clock): ExportSink => ({
   begin(facts) {
     if (response.headersSent || response.destroyed) return
     setFacts(response, facts)

@@ -8,6 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
+import { aborted } from "../races.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 import {
   type ExportRefusal,
@@ -41,15 +42,13 @@ export interface StartedExport extends RunningExport {
 export interface ExportContext {
   readonly actors: RecorderActors
   readonly configuration: RecorderConfiguration
-  /** The data directory. */
-  readonly directory: string
   /** µs since the Unix epoch. */
   readonly nowMicros: number
 }
 
 /** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
 export const startExport = (
-  { actors, configuration, directory, nowMicros }: ExportContext,
+  { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
   reader: ExportReader,
   gone: AbortSignal,
@@ -68,7 +67,7 @@ export const startExport = (
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
     const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const lacking = yield* incompleteKinds(directory, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     yield* refuseIncomplete(request, incomplete, 0, nowMicros)
     const job = {
@@ -139,7 +138,7 @@ export const firstLists = (
     statuses.filter(({ state }) => state === "listing"),
     ({ gvk }) =>
       store.call("kindState", gvk).pipe(
-        Effect.map(({ resumeVersion }) => (resumeVersion === "" ? [gvk] : [])),
+        Effect.map(({ recordedSince }) => (recordedSince === 0 ? [gvk] : [])),
         Effect.orElseSucceed(() => [gvk]),
       ),
     { concurrency: "unbounded" },
@@ -174,14 +173,6 @@ const refuseIncomplete = (
   const message = missingOf(request, incomplete, gaps, nowMicros)
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
-
-const aborted = (signal: AbortSignal): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const done = (): void => resume(Effect.void)
-    if (signal.aborted) return done()
-    signal.addEventListener("abort", done, { once: true })
-    return Effect.sync(() => signal.removeEventListener("abort", done))
-  })
 
 /** Characters of a header: clients take 8 KB of all headers together, some of them. */
 const longestHeader = 2000

@@ -5,9 +5,12 @@
  * went. However it ends, the exporter is told to stop if it has not finished, and nothing is delivered afterwards.
  */
 import { createHash } from "node:crypto"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Clock } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
+import { aborted, elapsed } from "../races.ts"
 import type { ExportLimits } from "./limits.ts"
 import type { ExportRefusal } from "./request.ts"
 import type { ExportReader } from "./service.ts"
@@ -44,31 +47,20 @@ export interface ExportRun {
   readonly clock: Clock
 }
 
-/** Never rejects. */
-export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun): Promise<ExportOutcome> =>
-  new Promise((resolve) => {
+/** Interrupted, it cancels the export. */
+export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun): Effect.Effect<ExportOutcome> =>
+  Effect.suspend(() => {
     const digest = createHash("sha256")
     let bytes = 0
     let isOver = false
     let running: StartedExport | undefined
+    const outcome = Deferred.makeUnsafe<ExportOutcome>()
+    const settle = (how: ExportOutcome): void => {
+      isOver = true
+      Deferred.doneUnsafe(outcome, Effect.succeed(how))
+    }
     // Pieces come by another way than the answer to `start` and may overtake it; the sink begins with that answer.
     const { promise: begun, resolve: announceBegin } = Promise.withResolvers<StartedExport | undefined>()
-    const settle = (outcome: ExportOutcome): void => {
-      if (isOver) return
-      isOver = true
-      timer.cancel()
-      gone.removeEventListener("abort", onGone)
-      if (outcome.tag !== "whole") running?.cancel()
-      announceBegin(undefined)
-      resolve(outcome)
-    }
-    const onGone = (): void => settle({ tag: "gone", bytes })
-    const timer = clock.after(limits.milliseconds, () => {
-      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the most that is allowed`
-      settle({ tag: "limit", status: 504, bytes, message })
-    })
-    gone.addEventListener("abort", onGone, { once: true })
-    if (gone.aborted) return onGone()
 
     const reader: ExportReader = {
       piece: async (piece) => {
@@ -93,15 +85,30 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
         })
       },
     }
-    Effect.runPromise(Effect.result(start(reader))).then(
-      (outcome) => {
-        if (outcome._tag === "Failure") return settle({ tag: "refused", refusal: outcome.failure })
-        // It ended while it was being started.
-        if (isOver) return outcome.success.cancel()
-        running = outcome.success
-        sink.begin(running)
-        announceBegin(running)
-      },
-      (cause: unknown) => settle({ tag: "failed", bytes, message: messageOf(cause), cause }),
+    const transfer = start(reader).pipe(
+      Effect.flatMap((started) => {
+        running = started
+        sink.begin(started)
+        announceBegin(started)
+        return Deferred.await(outcome)
+      }),
+      Effect.catch((refusal) => Effect.succeed<ExportOutcome>({ tag: "refused", refusal })),
+      Effect.catchDefect((cause) =>
+        Effect.succeed<ExportOutcome>({ tag: "failed", bytes, message: messageOf(cause), cause }),
+      ),
+    )
+    const tooLong = Effect.map(elapsed(clock, limits.milliseconds), (): ExportOutcome => {
+      const message = `it took longer than ${limits.milliseconds / 1000} s, which is the most that is allowed`
+      return { tag: "limit", status: 504, bytes, message }
+    })
+    const wentAway = Effect.map(aborted(gone), (): ExportOutcome => ({ tag: "gone", bytes }))
+    return Effect.raceAllFirst([wentAway, tooLong, transfer]).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          isOver = true
+          announceBegin(undefined)
+          if (!(Exit.isSuccess(exit) && exit.value.tag === "whole")) running?.cancel()
+        }),
+      ),
     )
   })

@@ -7,11 +7,13 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { ExportTarget, WrittenObject } from "../../blob/part-writer.ts"
 import type { StoreAddress } from "../../blob/target-address.ts"
 import { TargetError } from "../../blob/target-error.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
 import { json, refuse, text } from "../http/http-answer.ts"
+import { aborted } from "../races.ts"
 import type { ExportRefusal } from "./request.ts"
 import { reprDigest, setFacts } from "./response-sink.ts"
 import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
@@ -30,50 +32,56 @@ export interface UploadSources {
  */
 const signOfLifeMs = 30_000
 
-export const uploadExport = async (
+export const uploadExport = (
   request: IncomingMessage,
   response: ServerResponse,
   address: StoreAddress,
   contentType: string,
   run: Omit<ExportRun, "sink">,
   sources: UploadSources,
-): Promise<ExportOutcome> => {
-  const acceptsJson = /\bapplication\/json\b/i.test(request.headers.accept ?? "")
-  const signs = acceptsJson ? keepAlive(response, run.clock) : undefined
-  try {
-    const opening = await opened(sources, address, contentType, run.gone)
-    if (opening === undefined) return { tag: "gone", bytes: 0 }
-    if (opening instanceof TargetError) return failed(response, opening)
-    return await write(response, opening, run, sources, acceptsJson)
-  } finally {
-    signs?.cancel()
-  }
-}
+): Effect.Effect<ExportOutcome> =>
+  Effect.suspend(() => {
+    const acceptsJson = /\bapplication\/json\b/i.test(request.headers.accept ?? "")
+    const signs = acceptsJson ? keepAlive(response, run.clock) : undefined
+    const opening = Effect.raceFirst(
+      Effect.result(sources.openTarget(address, contentType)),
+      Effect.as(aborted(run.gone), undefined),
+    )
+    return opening.pipe(
+      Effect.flatMap((opened): Effect.Effect<ExportOutcome> => {
+        if (opened === undefined) return Effect.succeed({ tag: "gone", bytes: 0 })
+        if (Result.isFailure(opened)) return Effect.sync(() => failed(response, opened.failure))
+        return write(response, opened.success, run, sources, acceptsJson)
+      }),
+      Effect.ensuring(Effect.sync(() => signs?.cancel())),
+    )
+  })
 
-/** `undefined`: nobody wants it any more. */
-const opened = async (
-  sources: UploadSources,
-  address: StoreAddress,
-  contentType: string,
-  gone: AbortSignal,
-): Promise<ExportTarget | TargetError | undefined> => {
-  const exit = await Effect.runPromiseExit(Effect.result(sources.openTarget(address, contentType)), { signal: gone })
-  if (exit._tag === "Failure") {
-    if (gone.aborted) return undefined
-    throw new Error(`opening ${address.provider} ended without an answer`)
-  }
-  return exit.value._tag === "Failure" ? exit.value.failure : exit.value.success
-}
-
-const write = async (
+const write = (
   response: ServerResponse,
   target: ExportTarget,
   run: Omit<ExportRun, "sink">,
   sources: UploadSources,
   acceptsJson: boolean,
-): Promise<ExportOutcome> => {
+): Effect.Effect<ExportOutcome> => {
   const sink = { begin: () => undefined, take: (piece: Uint8Array) => target.write(piece) }
-  const outcome = await transferExport({ ...run, sink })
+  const abort = (reason: string) => Effect.promise(() => giveUp(target, reason, sources))
+  return transferExport({ ...run, sink }).pipe(
+    Effect.onInterrupt(() => abort("the recorder is stopping")),
+    // From here on the object is finished or removed, whoever has lost interest meanwhile.
+    Effect.flatMap((outcome) =>
+      Effect.promise(() => settle(response, target, outcome, sources, acceptsJson)).pipe(Effect.uninterruptible),
+    ),
+  )
+}
+
+const settle = async (
+  response: ServerResponse,
+  target: ExportTarget,
+  outcome: ExportOutcome,
+  sources: UploadSources,
+  acceptsJson: boolean,
+): Promise<ExportOutcome> => {
   if (outcome.tag === "whole") {
     try {
       const written = await target.finish()

@@ -7,9 +7,8 @@
  * a window is told that it is not over.
  */
 import * as Effect from "effect/Effect"
-import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
-import { messageOf } from "../../runtime/errors.ts"
 import type { KindStatus } from "../kind-status.ts"
+import type { ReaderService } from "../reader-service.ts"
 import type { ExportRefusal } from "./request.ts"
 
 /** A window of an export: µs since the Unix epoch, from the one, before the other. */
@@ -99,20 +98,20 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
 
 /** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
 export const incompleteKinds = (
-  directory: string,
+  reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.try({
-    try: () => {
-      const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
-      const sinceOf = window.fromTime > 0 ? readRecordedSince(directory) : new Map<string, number>()
-      const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
-      return statuses.flatMap(({ gvk, state, detail }) => {
-        if (state === "watching") return partly.get(gvk) ?? []
-        return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
-      })
-    },
-    catch: (cause): ExportRefusal => ({ status: 500, message: `the recording cannot be read: ${messageOf(cause)}` }),
+  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (since) => {
+    const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
+    const sinceOf = new Map(Object.entries(since))
+    const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
+    return statuses.flatMap(({ gvk, state, detail }) => {
+      if (state === "watching") return partly.get(gvk) ?? []
+      return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
+    })
   })
+
+/** A window from 0 on lacks nothing before that, so nobody needs to be asked. */
+const fromItsBeginning: Effect.Effect<Readonly<Record<string, number>>> = Effect.succeed({})

@@ -4,8 +4,7 @@
  * Counts are of what was received.
  */
 import * as Effect from "effect/Effect"
-import { type RecordedKind, readCoverage } from "../../archive/reading/recorded-coverage.ts"
-import { messageOf } from "../../runtime/errors.ts"
+import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import type { KindStatus } from "../kind-status.ts"
@@ -19,6 +18,8 @@ export interface TimeRange {
 
 /** A range in which changes are missing or may be. */
 export interface CoverageGap extends TimeRange {
+  /** The only namespace that it concerns; the empty string: all of them. */
+  readonly namespace: string
   readonly reason: string
   readonly detail: string
 }
@@ -42,14 +43,18 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
-/** What makes up a coverage, from the recording's directory and the states of its kinds. */
+/** Whether a gap is of no interest: it is of a namespace that was not asked for. */
+export type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+
+/** What makes up a coverage, from what the recording holds and the states of its kinds. */
 export const coverageOf = (
-  directory: string,
+  { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
+  excludesGap: ExcludesGap = () => false,
 ): Coverage => {
-  const { cut, kinds } = readCoverage(directory, { fromTime: window.start, untilTime: window.end })
+  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
   const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
   const states = new Set(statuses.map(({ gvk }) => gvk))
@@ -62,7 +67,7 @@ export const coverageOf = (
 
 const kindCoverage = (
   { gvk, state, detail }: Pick<KindCoverage, "gvk" | "state" | "detail">,
-  recorded: RecordedKind | undefined,
+  recorded: ReadKind | undefined,
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
@@ -71,9 +76,10 @@ const kindCoverage = (
   // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
-  const gaps = recorded.gaps.map(({ fromTime, toTime, reason, detail: said }) => ({
+  const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
     start: fromTime,
     end: toTime,
+    namespace,
     reason,
     detail: said,
   }))
@@ -98,23 +104,13 @@ const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 /** What the recording covers at this moment, what was just received included. */
 export const askCoverage = (
   actors: RecorderActors,
-  directory: string,
   window: TimeRange,
   nowMicros: number,
+  excludesGap?: ExcludesGap,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
     // A full disk is no reason to hide what is on it.
     Effect.ignore,
-    Effect.andThen(
-      Effect.try({
-        try: () => coverageOf(directory, actors.statuses.all(), window, nowMicros),
-        catch: unreadable,
-      }),
-    ),
+    Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
+    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),
   )
-
-/** The recording's files are damaged, or gone. */
-export const unreadable = (cause: unknown): ExportRefusal => ({
-  status: 500,
-  message: `the recording cannot be read: ${messageOf(cause)}`,
-})

@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import { messageOf } from "../../runtime/errors.ts"
@@ -13,8 +14,9 @@ import type { Access, Action, Refusal } from "../access/access.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
+import { elapsed } from "../races.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
-import { json, refuse, text } from "./http-answer.ts"
+import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { requestIdHeader, requestIdOf } from "./request-id.ts"
 
@@ -27,7 +29,7 @@ export interface HttpApiSources extends ExportSources {
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
   readonly access: Access
-  /** Somebody was turned away. */
+  /** A request was rejected. */
   readonly turnedAway: (facts: TurnedAway) => void
 }
 
@@ -52,8 +54,8 @@ export interface BoundAddress {
 interface Answering {
   /** Who answers; set once. */
   sources: HttpApiSources | undefined
-  /** Answers that are not over, uploads that are being given up included. */
-  readonly underWay: Set<Promise<void>>
+  /** Requests that are not over, uploads that are being removed from their stores included. */
+  readonly requests: FiberSet.FiberSet<void>
   readonly clock: Clock
 }
 
@@ -66,16 +68,21 @@ export const bindHttpApi = (
   port: number,
   clock: Clock = systemClock,
 ): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
-  Effect.suspend(() => {
-    const answering: Answering = { sources: undefined, underWay: new Set(), clock }
+  Effect.gen(function* () {
+    const requests = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(requests)()
+    const answering: Answering = { sources: undefined, requests, clock }
     const server = createServer((request, response) => {
-      const answered = answer(request, response, answering.sources, clock)
-        .catch((cause: unknown) => {
-          if (response.headersSent) response.destroy()
-          else text(response, 500, `${messageOf(cause)}\n`)
-        })
-        .finally(() => answering.underWay.delete(answered))
-      answering.underWay.add(answered)
+      run(
+        answer(request, response, answering.sources, clock).pipe(
+          Effect.catchDefect((cause) =>
+            Effect.sync(() => {
+              if (response.headersSent) response.destroy()
+              else text(response, 500, `${messageOf(cause)}\n`)
+            }),
+          ),
+        ),
+      )
     })
     const listening = Effect.callback<Server, ListenError>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
@@ -83,13 +90,10 @@ export const bindHttpApi = (
       )
       server.listen(port, host, () => resume(Effect.succeed(server)))
     })
-    return Effect.acquireRelease(listening, close).pipe(
-      Effect.map(() => {
-        const address = server.address()
-        const actual = typeof address === "object" && address !== null ? address.port : port
-        return { port: actual, url: `http://${bracketed(host)}:${actual}`, server, answering }
-      }),
-    )
+    yield* Effect.acquireRelease(listening, close)
+    const address = server.address()
+    const actual = typeof address === "object" && address !== null ? address.port : port
+    return { port: actual, url: `http://${bracketed(host)}:${actual}`, server, answering }
   })
 
 /** Answers everything from now on. The end of the scope ends it, open exports included: so before that of what it asks. */
@@ -102,14 +106,8 @@ export const serveHttpApi = ({ server, answering }: BoundAddress, sources: HttpA
   )
 
 /** Connections are closed by now, so nobody waits for an answer; what has begun in a store is to be ended there. */
-const allOver = ({ underWay, clock }: Answering): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const timer = clock.after(uploadsRemovedMs, () => resume(Effect.void))
-    void Promise.allSettled(underWay).then(() => {
-      timer.cancel()
-      resume(Effect.void)
-    })
-  })
+const allOver = ({ requests, clock }: Answering): Effect.Effect<void> =>
+  Effect.raceFirst(FiberSet.awaitEmpty(requests), elapsed(clock, uploadsRemovedMs))
 
 const close = (server: Server): Effect.Effect<void> =>
   Effect.callback((resume) => {
@@ -117,41 +115,42 @@ const close = (server: Server): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-const answer = async (
+const answer = (
   request: IncomingMessage,
   response: ServerResponse,
   sources: HttpApiSources | undefined,
   clock: Clock,
-): Promise<void> => {
-  const requestId = requestIdOf(request.headers)
-  response.setHeader(requestIdHeader, requestId)
-  // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
-  const url = URL.parse(request.url ?? "/", "http://localhost")
-  const path = url?.pathname ?? ""
-  const reads = request.method === "GET" || request.method === "HEAD"
-  if (path === "/healthz" && reads) return text(response, 200, "ok\n")
-  if (sources === undefined) return text(response, 503, "the recorder is starting; ask again\n")
-  if (path === "/readyz" && reads) {
-    const status = sources.isReady() ? 200 : 503
-    const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
-    return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
-  }
-  const action = actions.get(path)
-  if (action === undefined) {
-    if (path !== "/healthz" && path !== "/readyz")
-      return text(response, 404, "not found; there are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n")
-    return wrongMethod(response, "GET, HEAD")
-  }
-  const decision = await sources.access.decide(request.headers, action)
-  if (decision.tag === "refused") return turnAway(request, response, { requestId, path, decision, sources })
-  if (action === "export") {
-    if (request.method !== "POST") return wrongMethod(response, "POST")
-    return handleExportRequest(request, response, { who: decision.who, requestId }, sources, clock)
-  }
-  if (!reads) return wrongMethod(response, "GET, HEAD")
-  if (action === "metrics") return text(response, 200, await Effect.runPromise(sources.metrics), metricsContentType)
-  return answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
-}
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const requestId = requestIdOf(request.headers)
+    response.setHeader(requestIdHeader, requestId)
+    // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
+    const url = URL.parse(request.url ?? "/", "http://localhost")
+    const path = url?.pathname ?? ""
+    const reads = request.method === "GET" || request.method === "HEAD"
+    if (path === "/healthz" && reads) return text(response, 200, "ok\n")
+    if (sources === undefined) return text(response, 503, "the recorder is starting; ask again\n")
+    if (path === "/readyz" && reads) {
+      const status = sources.isReady() ? 200 : 503
+      const short = sources.isReady() ? "ok\n" : "not ready: first lists are under way; ask /readyz?verbose\n"
+      return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
+    }
+    const action = actions.get(path)
+    if (action === undefined) {
+      if (path !== "/healthz" && path !== "/readyz")
+        return text(response, 404, "not found; there are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n")
+      return wrongMethod(response, "GET, HEAD")
+    }
+    const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
+    if (decision.tag === "refused") return turnAway(request, response, { requestId, path, decision, sources })
+    if (action === "export") {
+      if (request.method !== "POST") return wrongMethod(response, "POST")
+      return yield* handleExportRequest(request, response, { who: decision.who, requestId }, sources, clock)
+    }
+    if (!reads) return wrongMethod(response, "GET, HEAD")
+    if (action === "metrics") return text(response, 200, yield* sources.metrics, metricsContentType)
+    return yield* answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
+  })
 
 /** What there is for those who may. */
 const actions: ReadonlyMap<string, Action> = new Map([
@@ -183,11 +182,11 @@ const turnAway = (
   refuse(response, { status, message, ...(status === 503 && { retryAfterSeconds: 1 }) })
 }
 
-const answerCoverage = async (
+const answerCoverage = (
   response: ServerResponse,
   parameters: URLSearchParams,
   sources: HttpApiSources,
-): Promise<void> => {
+): Effect.Effect<void> => {
   const [start, end] = [timeIn(parameters, "start", 0), timeIn(parameters, "end", Number.MAX_SAFE_INTEGER)]
   const unknown = [...parameters.keys()].find((name) => name !== "start" && name !== "end")
   if (unknown !== undefined || start === undefined || end === undefined || start > end) {
@@ -195,11 +194,9 @@ const answerCoverage = async (
       unknown === undefined
         ? "start and end are µs since 1970, the start not after the end"
         : `there is no parameter ${JSON.stringify(unknown)}; there are start and end, in µs since 1970`
-    return refuse(response, { status: 400, message })
+    return Effect.sync(() => refuse(response, { status: 400, message }))
   }
-  const outcome = await Effect.runPromise(Effect.result(sources.coverage({ start, end })))
-  if (outcome._tag === "Failure") refuse(response, outcome.failure)
-  else json(response, 200, outcome.success)
+  return respondJson(response, sources.coverage({ start, end }))
 }
 
 /** `undefined` if it is none. */

@@ -14,6 +14,8 @@ export const measuredMemory = {
   export: 80,
   /** Beyond that, what the exporter knows of each object while it writes a whole state: 117 of heap for 100,000 of them. */
   exportThousandObjects: 0.9,
+  /** Questions under way: the reader's thread and its heap, at the limit of a recorder without memory to spare; see memory-shares.ts. */
+  reader: 20,
   /** JavaScript heap of a watcher of few objects, garbage aside. */
   watcherHeap: 8.5,
   /** JavaScript heap of the main thread. */
@@ -24,6 +26,8 @@ export const measuredMemory = {
   furtherKindBeside: 5.5,
   /** Of an export, what is not the exporter's heap. */
   exportBeside: 16,
+  /** Of the reader, what is not its heap. */
+  readerBeside: 6,
 } as const
 
 /** Objects and kinds of `threeKinds`, which need not be counted again. */
@@ -40,9 +44,9 @@ export const usualMegabytes = (kinds: number, objects: number): number =>
   measuredMemory.furtherKind * furtherKinds(kinds) +
   measuredMemory.thousandObjects * thousandsBeyond(objects)
 
-/** With an export of everything, while the disk is full. */
+/** With an export of everything and questions about the recording, while the disk is full. */
 export const worstMegabytes = (kinds: number, objects: number): number =>
-  usualMegabytes(kinds, objects) + mailboxMegabytes(kinds) + exportMegabytes(objects)
+  usualMegabytes(kinds, objects) + mailboxMegabytes(kinds) + exportMegabytes(objects) + measuredMemory.reader
 
 export const exportMegabytes = (objects: number): number =>
   measuredMemory.export + measuredMemory.exportThousandObjects * thousandsBeyond(objects)
@@ -53,6 +57,7 @@ export const unlimitedMegabytes = (kinds: number): number =>
   measuredMemory.mainHeap +
   measuredMemory.furtherKindBeside * furtherKinds(kinds) +
   mailboxMegabytes(kinds) +
-  measuredMemory.exportBeside
+  measuredMemory.exportBeside +
+  measuredMemory.readerBeside
 
 const thousandsBeyond = (objects: number): number => Math.max(0, objects - includedInThreeKinds.objects) / 1000

@@ -1,24 +1,24 @@
 /**
- * How much room the recording has left, and how much it takes.
+ * Metrics of the disk space that the recording uses and has left.
  *
- * An emptyDir has a limit that its file system knows nothing of: who exceeds it is evicted, and the recording is gone with the pod.
- * The Deployment tells it in {@link volumeVariable}; then the room is what is left of that, if it is less.
+ * An emptyDir has a size limit that its file system does not know: a pod that exceeds it is evicted and its recording is lost. The
+ * Deployment passes the limit in {@link volumeVariable}; free space is then the smaller of what the limit and the disk leave.
  */
 import { readdir, stat, statfs } from "node:fs/promises"
 import { join } from "node:path"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Metric } from "./metrics-text.ts"
 
-/** Environment variable with the bytes that the volume of the data directory may hold; 0 or absent: as many as its file system. */
+/** Environment variable with the size limit of the data directory's volume in bytes; 0 or absent: the size of its file system. */
 export const volumeVariable = "KUBEREEL_VOLUME_BYTES"
 
-/** The value of {@link volumeVariable}; `undefined` for what is no positive number. */
+/** The value of {@link volumeVariable}; `undefined` if it is not a positive number. */
 export const readVolumeBytes = (text: string | undefined): number | undefined => {
   const bytes = /^\d{1,16}$/.test(text ?? "") ? Number(text) : 0
   return bytes > 0 ? bytes : undefined
 }
 
-/** Of the file system, bytes; `free`: for those who are not its administrators. */
+/** Bytes of the file system; `free` is what unprivileged processes can use. */
 export interface Room {
   readonly size: number
   readonly free: number
@@ -26,16 +26,16 @@ export interface Room {
 
 export interface Disk {
   readonly room: (directory: string) => Promise<Room>
-  /** Bytes that a directory's files take on disk, those in directories below it not counted: a recording has none. */
+  /** Bytes that the files of a directory take on disk, without subdirectories: a recording has none. */
   readonly used: (directory: string) => Promise<number>
 }
 
-/** ms after which what the file system has not said is left out. */
+/** ms after which metrics that the file system has not delivered are omitted. */
 const patienceMs = 1000
 
 /**
- * The metrics of one directory, whenever somebody asks. A file system that does not answer is not asked again until it has: each
- * question holds one of the process's few threads for files.
+ * The metrics of one directory, read on demand. A file system that hangs is not queried again until the query returns: each query
+ * occupies one of the process's few threads for files.
  */
 export class DiskMetrics {
   readonly #directory: string
@@ -44,7 +44,7 @@ export class DiskMetrics {
   readonly #disk: Disk
   #looking: Promise<readonly [Room | undefined, number | undefined]> | undefined
 
-  /** `volumeBytes`: as {@link readVolumeBytes} says. */
+  /** `volumeBytes`: from {@link readVolumeBytes}. */
   constructor(directory: string, volumeBytes: number | undefined, clock: Clock, disk: Disk = systemDisk) {
     this.#directory = directory
     this.#allowed = volumeBytes ?? Number.POSITIVE_INFINITY
@@ -52,7 +52,7 @@ export class DiskMetrics {
     this.#disk = disk
   }
 
-  /** One question to the file system and one for each of some four files. What cannot be had is left out; never rejects. */
+  /** Makes one query to the file system and one for each of about four files. Metrics that cannot be read are omitted; never rejects. */
   async now(): Promise<ReadonlyArray<Metric>> {
     const [room, used] = await this.#inTime()
     const metrics: Metric[] = []
@@ -60,10 +60,14 @@ export class DiskMetrics {
       void metrics.push({ name, help, type: "gauge", samples: [{ value }] })
     if (room !== undefined) {
       const free = Math.max(0, Math.min(room.free, this.#allowed - (used ?? 0)))
-      add("kubereel_store_disk_free_bytes", "Bytes that the recording can still grow by.", free)
-      add("kubereel_store_disk_size_bytes", "Bytes of the recording's volume.", Math.min(room.size, this.#allowed))
+      add("kubereel_store_disk_free_bytes", "Bytes by which the recording can still grow.", free)
+      add(
+        "kubereel_store_disk_size_bytes",
+        "Size of the recording's volume in bytes.",
+        Math.min(room.size, this.#allowed),
+      )
     }
-    if (used !== undefined) add("kubereel_store_recording_bytes", "Bytes on disk of the recording.", used)
+    if (used !== undefined) add("kubereel_store_recording_bytes", "Size of the recording on disk in bytes.", used)
     return metrics
   }
 
@@ -97,7 +101,7 @@ const systemDisk: Disk = {
     const sizes = await Promise.all(
       files
         .filter((each) => each.isFile())
-        // One that is gone meanwhile takes no room; blocks of stat(2) have 512 bytes.
+        // A file that has been removed in the meantime takes no space; blocks of stat(2) have 512 bytes.
         .map(async ({ name }) => ((await orUndefined(stat(join(directory, name))))?.blocks ?? 0) * 512),
     )
     return sizes.reduce((sum, bytes) => sum + bytes, 0)

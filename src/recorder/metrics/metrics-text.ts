@@ -1,4 +1,4 @@
-/** The Prometheus text exposition format, version 0.0.4: as much of it as gauges and counters need. */
+/** The Prometheus text exposition format, version 0.0.4, for gauges and counters. */
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 /**
- * The recorder's metrics, gathered when they are asked for: nothing is counted twice, nothing is kept between scrapes.
+ * The recorder's metrics, gathered on demand: nothing is counted twice, nothing is kept between scrapes.
  *
- * Counters are of an actor's present life and start at 0 with each; Prometheus' `rate` takes resets into account.
+ * An actor's counters start at 0 when the actor is restarted; Prometheus' `rate` handles such resets.
  */
 import * as Effect from "effect/Effect"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
@@ -9,13 +9,13 @@ import type { ActorStatus } from "../../runtime/actor-system.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 import type { Metric, Sample } from "./metrics-text.ts"
 
-/** Every state a kind can be in; each is a series, so that an alert can name it. */
+/** Every state that a kind can be in; each is a series of its own, so that an alert can name it. */
 const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", "forbidden", "failing", "stopped"]
 
-/** Of a recording in which no owner was ever asked for. */
+/** For a recording that has never looked up an owner. */
 const noOwners = { pending: 0, requests: 0, failures: 0 }
 
-/** Everything at this moment. Actors that do not answer within a second are left out of what only they know. */
+/** All metrics at this moment. Metrics of actors that do not reply within a second are omitted. */
 export const gatherMetrics = (actors: RecorderActors, nowMicros: number): Effect.Effect<ReadonlyArray<Metric>> =>
   Effect.map(askActors(actors), (answers) => metricsOf(actors, answers, nowMicros))
 
@@ -52,14 +52,16 @@ const metricsOf = (
       statistics === undefined ? [] : [{ labels: { kind: gvk }, value: pick(statistics) }],
     )
 
-  /** Of the one watcher that follows pods, if any does. */
+  /** Samples of the one watcher that follows pods, if there is one. */
   const perPodStream: typeof perKind = (pick) => perKind(pick).filter(({ labels }) => labels?.kind === actors.podStream)
 
   return [
-    gauge("kubereel_ready", "1 when no kind is in its first list.", [{ value: actors.statuses.isReady ? 1 : 0 }]),
+    gauge("kubereel_ready", "1 when every kind has finished its first list.", [
+      { value: actors.statuses.isReady ? 1 : 0 },
+    ]),
     gauge(
       "kubereel_kind_state",
-      "1 for the state that the kind is in.",
+      "1 for the kind's current state, 0 for the others.",
       actors.statuses
         .all()
         .flatMap(({ gvk, state }) =>
@@ -75,7 +77,7 @@ const metricsOf = (
     ),
     gauge(
       "kubereel_kind_objects",
-      "Objects alive in the recording.",
+      "Objects that currently exist, according to the recording.",
       perKind((each) => each.liveObjects),
     ),
     counter(
@@ -90,7 +92,7 @@ const metricsOf = (
     ),
     counter(
       "kubereel_kind_unchanged_total",
-      "New versions without a change that counts.",
+      "Object versions not recorded because nothing relevant changed.",
       perKind((each) => each.unchanged),
     ),
     counter(
@@ -100,12 +102,12 @@ const metricsOf = (
     ),
     counter(
       "kubereel_kind_gaps_total",
-      "Ranges of versions that the server no longer had.",
+      "Gaps: ranges of versions that the server no longer had.",
       perKind((each) => each.gaps),
     ),
     counter(
       "kubereel_kind_relists_total",
-      "Lists made after the first.",
+      "Lists after the first.",
       perKind((each) => each.relists),
     ),
     counter(
@@ -120,7 +122,7 @@ const metricsOf = (
     ),
     counter(
       "kubereel_kind_malformed_lines_total",
-      "Watch lines that could not be read.",
+      "Watch lines that could not be parsed.",
       perKind((each) => each.malformedLines),
     ),
     counter(
@@ -135,49 +137,51 @@ const metricsOf = (
     ),
     gauge(
       "kubereel_kind_clock_skew_seconds",
-      "Seconds by which the API server's clock is ahead of ours.",
+      "Seconds by which the API server's clock is ahead of the recorder's.",
       perKind((each) => each.clockSkewMs / 1000),
     ),
     gauge(
       "kubereel_kind_last_event_timestamp_seconds",
-      "Unix time of the last event; 0 for none.",
+      "Unix time of the last event; 0 if there was none.",
       perKind((each) => each.lastEventTime / 1e6),
     ),
     gauge(
       "kubereel_followed_pods",
-      "Pods that have run and exist, whose lifecycles are recorded.",
+      "Existing pods that have started and whose lifecycles are recorded.",
       perPodStream((each) => each.followedPods),
     ),
     counter(
       "kubereel_pod_lives_total",
-      "Changes of pod lifecycles recorded.",
+      "Recorded changes of pod lifecycles.",
       perPodStream((each) => each.podLives),
     ),
     counter(
       "kubereel_undecodable_pods_total",
-      "Pod objects of which no lifecycle could be read.",
+      "Pod objects whose lifecycle could not be decoded.",
       perPodStream((each) => each.undecodablePods),
     ),
-    gauge("kubereel_store_failing", "1 while the recording cannot be written: a full disk, a lost volume.", [
-      { value: actors.statuses.storeTrouble === undefined ? 0 : 1 },
-    ]),
+    gauge(
+      "kubereel_store_failing",
+      "1 while the recording cannot be written, for example because the disk is full or the volume is lost.",
+      [{ value: actors.statuses.storeTrouble === undefined ? 0 : 1 }],
+    ),
     ...(store === undefined
       ? []
       : [
           counter("kubereel_store_events_total", "Events committed.", [{ value: store.events }]),
           counter("kubereel_store_frames_total", "Frames committed.", [{ value: store.frames }]),
-          counter("kubereel_store_duplicate_frames_total", "Frames delivered again and dropped.", [
+          counter("kubereel_store_duplicate_frames_total", "Frames delivered again after a restart and dropped.", [
             { value: store.duplicateFrames },
           ]),
           counter("kubereel_store_bytes_total", "Bytes of frames committed.", [{ value: store.bytes }]),
           gauge("kubereel_store_lag_seconds", "How long the oldest uncommitted frame has waited.", [
             { value: store.lagMs / 1000 },
           ]),
-          counter("kubereel_store_commits_total", "Transactions.", [{ value: store.commits }]),
+          counter("kubereel_store_commits_total", "Transactions committed.", [{ value: store.commits }]),
           gauge("kubereel_store_longest_commit_seconds", "Longest transaction since the last scrape.", [
             { value: (longestCommitMs ?? 0) / 1000 },
           ]),
-          gauge("kubereel_store_pending_bytes", "Bytes that wait for a commit.", [{ value: store.pendingBytes }]),
+          gauge("kubereel_store_pending_bytes", "Bytes waiting for a commit.", [{ value: store.pendingBytes }]),
           counter("kubereel_store_sequence", "Sequence number of the last committed event.", [
             { value: store.sequence },
           ]),
@@ -185,16 +189,14 @@ const metricsOf = (
     ...(owners === undefined
       ? []
       : [
-          gauge("kubereel_owners_pending", "Owners that were asked for and are unknown yet.", [
-            { value: owners.pending },
-          ]),
-          counter("kubereel_owner_requests_total", "Requests for owners.", [{ value: owners.requests }]),
-          counter("kubereel_owner_failures_total", "Requests for owners that failed and are made again.", [
+          gauge("kubereel_owners_pending", "Owners whose look-up has not finished.", [{ value: owners.pending }]),
+          counter("kubereel_owner_requests_total", "Requests to look up owners.", [{ value: owners.requests }]),
+          counter("kubereel_owner_failures_total", "Requests to look up owners that failed and are retried.", [
             { value: owners.failures },
           ]),
         ]),
     ...actorMetrics(lives),
-    gauge("process_resident_memory_bytes", "Resident memory of the process, all workers included.", [
+    gauge("process_resident_memory_bytes", "Resident memory of the process, including all worker threads.", [
       { value: memory.rss },
     ]),
     counter("process_cpu_seconds_total", "User and system CPU time of the process.", [{ value: cpuSeconds() }]),
@@ -215,7 +217,7 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
     ),
     counter(
       "kubereel_actor_restarts_total",
-      "Lives after the first.",
+      "Restarts of the actor.",
       actors.map(({ name, restarts }) => ({ labels: { actor: name }, value: restarts })),
     ),
     gauge(
@@ -237,12 +239,12 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
     ),
     gauge(
       "kubereel_mailbox_waiting_bytes",
-      "Bytes that wait for credit.",
+      "Bytes waiting for credit.",
       samples((each) => each.waitingBytes),
     ),
     counter(
       "kubereel_mailbox_sent_bytes_total",
-      "Bytes sent, repetitions included.",
+      "Bytes sent, including redeliveries.",
       samples((each) => each.sentBytes),
     ),
     counter(

@@ -1,9 +1,9 @@
 /**
- * What a recorder says of what happens to it, in a log that somebody reads the next morning: everything that is news, once.
+ * The recorder's log of its own state, for someone who reads it the next morning: everything that is news, once.
  *
- * A server that is down for a night makes each kind fail, try again and fail for the same reason hundreds of times. The
- * first time is said; then nothing until the reason changes or the kind has recovered for a second. What is not said stands
- * in the log at debug level.
+ * A server that is down for a night makes each kind fail and retry hundreds of times for the same reason. Only the first
+ * failure is logged, until the reason changes or the kind has been well for a second. The repetitions are logged at debug
+ * level.
  */
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
@@ -17,17 +17,17 @@ export interface RecorderLog {
   debug(message: string, facts?: Readonly<Record<string, unknown>>): void
 }
 
-/** ms that a kind must be well again before that is said: each try begins as if it succeeded. */
+/** ms that a kind must be well before its recovery is logged: each attempt begins as if it succeeded. */
 const settleMs = 1000
 
-/** ms after which the same trouble of the store or the credentials is said again: it loses events if nobody acts. */
+/** ms after which the same trouble of the store or the credentials is logged again: events are lost if no one acts. */
 const reminderMs = 60_000
 
-/** What a list after the first means to whoever reads the log; the watcher reports the reason of the gap. */
+/** The meaning of a relist, for the reader of the log; the watcher reports the reason of the gap. */
 const relistMeanings: ReadonlyMap<string, string> = new Map([
-  ["expired", "the server no longer has the changes after the last version recorded; a gap is recorded"],
-  ["overload", "reading was suspended until the server had forgotten the changes; a gap is recorded"],
-  ["cluster-restored", "this is another cluster than before, or one restored from a backup; a gap is recorded"],
+  ["expired", "the server no longer has the changes since the last recorded version; a gap is recorded"],
+  ["overload", "reading was suspended for so long that the server no longer has the changes; a gap is recorded"],
+  ["cluster-restored", "this is a different cluster than before, or one restored from a backup; a gap is recorded"],
 ])
 
 type KindNotice = Extract<RecorderNotice, { type: "kind" }>
@@ -35,17 +35,17 @@ type KindNotice = Extract<RecorderNotice, { type: "kind" }>
 export class NoticeLog {
   readonly #log: RecorderLog
   readonly #clock: Clock
-  /** Last state said of each kind, with its reason. */
+  /** The last logged state of each kind, with its reason. */
   readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
-  /** Lists that leave gaps and were begun while their kind was failing: said with its recovery, which may take less than {@link settleMs}. */
+  /** Lists that leave gaps and began while their kind was failing: logged when it recovers, which may take less than {@link settleMs}. */
   readonly #unsaidGaps = new Map<string, string>()
-  /** Recoveries that are not said yet. */
+  /** Recoveries that are not logged yet. */
   readonly #settling = new Map<string, Timer>()
-  /** Kinds that met a 401 and have not recovered. */
+  /** Kinds that received a 401 and have not recovered. */
   readonly #unauthorized = new Set<string>()
-  /** UID of namespace kube-system, once it was heard. */
+  /** UID of the namespace kube-system, once known. */
   #cluster: string | undefined
-  /** Last trouble said of the store and of the credentials. */
+  /** Last logged trouble of the store and of the credentials. */
   readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
 
   constructor(log: RecorderLog, clock: Clock) {
@@ -60,37 +60,35 @@ export class NoticeLog {
         return this.#hearOfKind(notice)
       case "actor":
         if (notice.state === "backing-off") {
-          // What its next life reports is news again.
+          // Whatever it reports after the restart is news again.
           if (notice.gvk !== undefined) this.#said.delete(notice.gvk)
-          return log.warn(`${notice.name} ended and is started again`, { reason: notice.reason })
+          return log.warn(`${notice.name} stopped and is being restarted`, { reason: notice.reason })
         }
         return log.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
       case "store":
         if (notice.trouble === undefined) return this.#relief("store", "the recording can be written again")
         return this.#trouble(
           "store",
-          `the recording cannot be written: ${notice.trouble} Nothing is dropped meanwhile; it is tried again and again`,
+          `the recording cannot be written: ${notice.trouble} Nothing is dropped; the recorder keeps retrying`,
         )
       case "credentials":
-        if (notice.trouble === undefined) return this.#relief("credentials", "fresh credentials could be had again")
-        return this.#trouble("credentials", `fresh credentials could not be had: ${notice.trouble}`)
+        if (notice.trouble === undefined) return this.#relief("credentials", "credentials can be refreshed again")
+        return this.#trouble("credentials", `credentials cannot be refreshed: ${notice.trouble}`)
       case "owners":
         return log.warn(notice.trouble)
       case "stopped-kind":
-        return log.error(`${notice.gvk} is not recorded any more: ${notice.error.message}`)
+        return log.error(`${notice.gvk} is no longer recorded: ${notice.error.message}`)
       case "refused":
         return log.error(
-          `the store could not understand what ${notice.name} sent; it is started again from what is recorded`,
+          `the store rejected data from ${notice.name}, which is restarted from the last recorded state`,
           { reason: notice.reason },
         )
-      case "extending":
-        return this.#extending(notice)
       case "unwritten":
-        return log.error(`the recording was closed before this could be written to it: ${notice.what}`)
+        return log.error(`the recording was closed before this could be written: ${notice.what}`)
     }
   }
 
-  /** Gives up what is waiting to be said. */
+  /** Drops lines that are waiting to be logged. */
   close(): void {
     for (const timer of this.#settling.values()) timer.cancel()
     this.#settling.clear()
@@ -105,8 +103,7 @@ export class NoticeLog {
         return log.warn(`${gvk}: ${report.detail}`)
       case "unauthorized":
         // Once for all kinds: they share the credentials.
-        if (this.#unauthorized.size === 0)
-          log.warn("the server does not accept the credentials (401); fetching fresh ones")
+        if (this.#unauthorized.size === 0) log.warn("the server does not accept the credentials (401); refreshing them")
         this.#unauthorized.add(gvk)
         return
       case "cluster":
@@ -153,16 +150,6 @@ export class NoticeLog {
     const line = this.#unsaidGaps.get(gvk)
     this.#unsaidGaps.delete(gvk)
     if (line !== undefined) this.#log.warn(line)
-  }
-
-  /** Nothing is recorded meanwhile, for half a minute or more. */
-  #extending({ from, to, share }: Extract<RecorderNotice, { type: "extending" }>): void {
-    const what = `the recording is of format ${from} and`
-    if (share >= 1) return this.#log.info(`${what} is of format ${to} now`)
-    if (share > 0) return this.#log.info(`${what} becomes one of format ${to}: ${Math.floor(share * 100)} %`)
-    this.#log.info(
-      `${what} becomes one of format ${to} before anything is recorded: some 20 s for a million objects. Ended before, it is what it was`,
-    )
   }
 
   #trouble(of: string, message: string): void {

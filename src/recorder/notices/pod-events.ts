@@ -1,29 +1,28 @@
 /**
- * What somebody has to mend, as Kubernetes Events on the recorder's own pod: there for who looks with `kubectl describe pod`, and for
- * whatever forwards a cluster's events.
+ * Problems that someone has to fix, as Kubernetes Events on the recorder's own pod: visible with `kubectl describe pod`, and to
+ * programs that forward a cluster's Events.
  *
- * Rare by construction: the same is said once in ten minutes, and anything at most twice a minute; of what comes sooner the last is
- * said when its time has come, unless it was mended by then. An Event that cannot be posted is told to the log and nothing else:
- * whatever it says stands there too.
+ * Rate-limited: the same Event at most once in ten minutes, and at most two Events a minute. Of warnings that come sooner, the
+ * last one is posted when the limit allows it, unless the problem is fixed by then. If an Event cannot be posted, only that is
+ * logged, because its content is in the log anyway.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, postOnce } from "../../kube/http/request-once.ts"
-import { statusOfResponse } from "../../kube/status.ts"
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { Clock, Timer } from "../../runtime/clock.ts"
-import { messageOf } from "../../runtime/errors.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
-/** Where this process runs, as the Deployment has the kubelet tell it. */
+/** The pod that this process runs in, as the Deployment passes it through the downward API. */
 export interface OwnPod {
   readonly name: string
   readonly namespace: string
   readonly uid: string
 }
 
-/** Environment variables by what they say, for the Deployment's downward API. */
+/** Environment variables and their field paths, for the Deployment's downward API. */
 export const podVariables = {
   POD_NAME: "metadata.name",
   POD_NAMESPACE: "metadata.namespace",
@@ -36,46 +35,54 @@ export const ownPod = (environment: Readonly<Record<string, string | undefined>>
   return name && namespace && uid ? { name, namespace, uid } : undefined
 }
 
-/** One thing that somebody should know. */
+/** One warning for an Event. */
 export interface PodWarning {
   /** In CamelCase, for programs: at most 128 characters. */
   readonly reason: string
-  /** What was being done, likewise. */
+  /** The action that failed, in the same form. */
   readonly action: string
-  /** For people. What is beyond a kilobyte, the API's limit, is left out. */
+  /** For people. Truncated to one kilobyte, the API's limit. */
   readonly note: string
 }
 
 export interface PodEventsOptions {
   readonly pod: OwnPod
-  readonly credentials: { endpoint(): Promise<ApiEndpoint>; onUnauthorized(): Promise<void> }
+  readonly credentials: EndpointSource
   readonly userAgent: string
   readonly clock: Clock
-  /** An Event could not be posted, and why. */
+  /** Called with the reason if an Event could not be posted. */
   readonly failed: (reason: string) => void
 }
 
 /** ms between two Events. */
 const intervalMs = 30_000
-/** ms after which the same is said again. */
+/** ms after which the same Event is posted again. */
 const repeatMs = 600_000
 /** Bytes of a note. */
 const largestNote = 1024
 /** ms for one request. */
 const deadlineMs = 10_000
 
+const events = {
+  gvk: { group: "events.k8s.io", version: "v1", kind: "Event" },
+  plural: "events",
+  namespaced: true,
+}
+
 export class PodEvents {
   readonly #options: PodEventsOptions
-  #client: HttpClient | undefined
+  readonly #client: ApiClient
   #last: { readonly warning: PodWarning; readonly atMs: number } | undefined
   #waiting: Timer | undefined
   #isClosed = false
 
   constructor(options: PodEventsOptions) {
     this.#options = options
+    const { credentials, userAgent } = options
+    this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
 
-  /** Says it, now or when its time has come. Not waited for. */
+  /** Posts the warning now or when the rate limit allows it. Does not wait for the request. */
   warn(warning: PodWarning): void {
     this.mended()
     if (this.#isClosed) return
@@ -86,7 +93,7 @@ export class PodEvents {
     this.#waiting = clock.after(intervalMs - sinceMs, () => this.#say(warning))
   }
 
-  /** What is waiting to be said is so no longer. */
+  /** Drops a waiting warning, because the problem is fixed. */
   mended(): void {
     this.#waiting?.cancel()
     this.#waiting = undefined
@@ -95,23 +102,25 @@ export class PodEvents {
   close(): void {
     this.#isClosed = true
     this.mended()
-    this.#client?.close()
+    this.#client.close()
   }
 
   #say(warning: PodWarning): void {
     this.#waiting = undefined
     this.#last = { warning, atMs: this.#options.clock.monotonicMs() }
-    void this.#post(JSON.stringify(this.#event(warning))).catch((cause: unknown) => {
-      if (!this.#isClosed) this.#options.failed(messageOf(cause))
+    this.#client.create(events, this.#event(warning), { isRepeatable: true }).catch((cause: ApiError) => {
+      if (this.#isClosed) return
+      const isUnreachable = cause._tag === "ApiUnreachableError"
+      this.#options.failed(isUnreachable ? cause.detail : `HTTP ${cause.code}: ${cause.detail}`)
     })
   }
 
-  #event({ reason, action, note }: PodWarning): object {
+  #event({ reason, action, note }: PodWarning): ApiObject {
     const { pod, clock } = this.#options
     return {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
-      metadata: { generateName: `${pod.name}-`, namespace: pod.namespace },
+      metadata: { name: "", generateName: `${pod.name}-`, namespace: pod.namespace },
       eventTime: microTime(clock.wallMicros()),
       reportingController: "kubereel.dev/recorder",
       reportingInstance: pod.name,
@@ -121,33 +130,6 @@ export class PodEvents {
       note: beginningOf(note, largestNote),
       regarding: { apiVersion: "v1", kind: "Pod", ...pod },
     }
-  }
-
-  /** Rejects with what is to be told. */
-  async #post(body: string): Promise<void> {
-    const { pod, credentials } = this.#options
-    const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(pod.namespace)}/events`
-    const ask = async () => {
-      const outcome = await postOnce(await this.#connected(), path, body, { deadlineMs })
-      if (outcome.tag === "response") return outcome
-      throw new Error(describeFailure(outcome))
-    }
-    let answer = await ask()
-    if (answer.status === 401) {
-      await credentials.onUnauthorized()
-      answer = await ask()
-    }
-    if (answer.status < 300) return
-    const { message } = statusOfResponse(answer.status, answer.headers, answer.body)
-    throw new Error(`HTTP ${answer.status}: ${message}`)
-  }
-
-  async #connected(): Promise<HttpClient> {
-    const { credentials, userAgent } = this.#options
-    const endpoint = await credentials.endpoint()
-    if (this.#client === undefined) this.#client = new HttpClient(endpoint, { userAgent })
-    else this.#client.updateEndpoint(endpoint)
-    return this.#client
   }
 }
 
@@ -173,12 +155,12 @@ const isSame = (one: PodWarning, other: PodWarning): boolean =>
 const microTime = (micros: number): string =>
   new Date(micros / 1000).toISOString().replace(/Z$/, `${String(micros % 1000).padStart(3, "0")}Z`)
 
-/** As many whole characters as fit into so many bytes of UTF-8, with a mark where something is left out. */
+/** The longest prefix of whole characters that fits into the given number of bytes of UTF-8, with an ellipsis if it was cut. */
 const beginningOf = (text: string, bytes: number): string => {
   const whole = Buffer.from(text)
   if (whole.length <= bytes) return text
   let end = bytes - Buffer.byteLength("…")
-  // A byte 10xxxxxx goes on with a character.
+  // A byte 10xxxxxx continues a character.
   while (((whole[end] ?? 0) & 0xc0) === 0x80) end--
   return `${whole.subarray(0, end).toString("utf8")}…`
 }

@@ -21,7 +21,5 @@ export type RecorderNotice =
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
   /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
-  /** A recording of an earlier format is being made one of today's; `share` of it is done, 0 to 1. */
-  | { readonly type: "extending"; readonly from: number; readonly to: number; readonly share: number }
   /** The recording was closed before the store took this, in words. */
   | { readonly type: "unwritten"; readonly what: string }

@@ -5,9 +5,9 @@
  * handed on again. Refusals for a moment (429, 503 and the like) are asked again, as often as {@link attempts} says.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
-import { resourcePath } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { type CollectedResponse, describeFailure, requestOnce } from "../../kube/http/request-once.ts"
+import { collectionPath } from "../../kube/kind.ts"
 import { ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts"
 import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
 import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
@@ -49,7 +49,7 @@ export const listOnce = async (
   item: (object: Uint8Array) => void,
 ): Promise<ListEnd> => {
   const { resource, namespace, labelSelector, fieldSelector } = order
-  const selection: Selection = { path: resourcePath(resource, namespace), labelSelector, fieldSelector }
+  const selection: Selection = { path: collectionPath(resource, namespace), labelSelector, fieldSelector }
   let path = pagePath(selection, pageSize, undefined, undefined)
   let isWhole = false
   while (true) {

@@ -2,10 +2,11 @@
  * Which objects of a snapshot are owned, over any number of steps, by another object of it. Owners that were not listed are
  * asked for, each once.
  */
-import { discover, resourcePath } from "../../kube/discovery.ts"
+import { discover } from "../../kube/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { requestOnce } from "../../kube/http/request-once.ts"
+import { objectPath } from "../../kube/kind.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 
 /** Owners by what is known of them. */
@@ -86,7 +87,7 @@ export class SnapshotOwners {
     const discovery = await discover(this.#client, gvk, options)
     if (discovery.tag === "absent") return []
     if (discovery.tag !== "found") return undefined
-    const path = `${resourcePath(discovery.resource, namespace)}/${encodeURIComponent(owner.name)}`
+    const path = objectPath(discovery.resource, namespace, owner.name)
     const answer = await requestOnce(this.#client, path, options)
     if (answer.tag !== "response") return undefined
     if (answer.status === 404) return []

@@ -39,6 +39,8 @@ export interface InboxHandler {
   attached(sender: string, incarnation: number): number | undefined | "later"
   /** The next frame. The payload is valid until it is acknowledged. An exception is a crash of the actor. */
   frame(sender: string, frame: Frame): void
+  /** The sender of a stream says that nothing follows; `error` is empty if what came is all. */
+  ended?(error: string): void
 }
 
 interface Sender {
@@ -170,6 +172,10 @@ export class Inbox {
   }
 
   #receive(name: string, sender: Sender, message: DataMessage): void {
+    if ("end" in message) {
+      this.#handler.ended?.(message.end)
+      return
+    }
     if ("memory" in message) {
       sender.slabs.set(message.slab, Buffer.from(message.memory))
       return

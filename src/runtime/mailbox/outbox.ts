@@ -18,11 +18,13 @@ import { type Slab, SlabPool } from "./slab-pool.ts"
  */
 export const minimumCharge = 512
 
-/** What a sender posts: a slab it has not shown this receiver yet, where a frame lies, or a slab that is gone. */
+/** What a sender posts: a slab it has not shown this receiver yet, where a frame lies, a slab that is gone, or that nothing follows. */
 export type DataMessage =
   | { readonly slab: number; readonly memory: SharedArrayBuffer }
   | { readonly slab: number; readonly offset: number; readonly length: number }
   | { readonly slab: number; readonly gone: true }
+  /** Why what was sent is not all there should be; the empty string if it is all. */
+  | { readonly end: string }
 
 export interface OutboxOptions {
   /** Bytes that may be unacknowledged at the receiver. Default 8 MiB (docs/reference/architecture.md#mailboxes). */
@@ -81,6 +83,7 @@ export class Outbox {
   #stalledMs = 0
   #writableListener: (() => void) | undefined
   #wasBlocked = false
+  #end: string | undefined
   readonly #flushWaiters: Array<{ readonly number: number; readonly resolve: () => void }> = []
 
   constructor(mailbox: string, incarnation: number, options: OutboxOptions) {
@@ -169,6 +172,17 @@ export class Outbox {
     return this.commit(payload.length)
   }
 
+  /**
+   * For streams, whose outbox has one receiver: tells it after all frames that nothing follows; or at once, frames that still wait left
+   * out, why what was sent is not all there should be.
+   */
+  end(error: string): void {
+    if (error === "") {
+      this.#end = error
+      this.#pump()
+    } else this.#port?.postMessage({ end: error } satisfies DataMessage)
+  }
+
   /** Resolves when every frame committed so far is acknowledged. */
   flushed(): Promise<void> {
     if (this.#kept.length === 0) return Promise.resolve()
@@ -205,6 +219,10 @@ export class Outbox {
       this.#sentBytes += frame.length
     }
     const stalled = this.#inFlight < this.#kept.length
+    if (!stalled && port !== undefined && this.#end !== undefined) {
+      port.postMessage({ end: this.#end } satisfies DataMessage)
+      this.#end = undefined
+    }
     if (stalled && this.#stalledSince === undefined) this.#stalledSince = this.#now()
     if (!stalled && this.#stalledSince !== undefined) {
       this.#stalledMs += this.#now() - this.#stalledSince

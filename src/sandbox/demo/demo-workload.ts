@@ -18,12 +18,6 @@ export interface DemoStep {
   readonly run: (client: ApiClient) => Promise<unknown>
 }
 
-const configMaps = {
-  gvk: { group: "", version: "v1", kind: "ConfigMap" },
-  plural: "configmaps",
-  namespaced: true,
-} as const
-
 const webPlace = { namespace: shopNamespace, name: "web" }
 
 const scaleWeb = (replicas: number) => (client: ApiClient) =>
@@ -40,7 +34,7 @@ export const demoSteps: ReadonlyArray<DemoStep> = [
     title: "a shop opens: web, db, agents on every node, and a migration job",
     run: async (client) => {
       await client.create(kinds.namespaces, namespace)
-      await client.create(configMaps, settings("opening day"))
+      await client.create(kinds.configMaps, settings("opening day"))
       await client.create(kinds.statefulSets, database)
       await client.create(kinds.daemonSets, agent)
       await client.create(kinds.deployments, web)
@@ -56,7 +50,7 @@ export const demoSteps: ReadonlyArray<DemoStep> = [
     title: "quiet returns: web scales to 2, the banner changes, the job is cleaned up",
     run: async (client) => {
       await scaleWeb(2)(client)
-      await client.patch(configMaps, { namespace: shopNamespace, name: "settings" }, "merge", {
+      await client.patch(kinds.configMaps, { namespace: shopNamespace, name: "settings" }, "merge", {
         data: { banner: "see you tomorrow" },
       })
       await client.delete(

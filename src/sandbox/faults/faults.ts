@@ -8,19 +8,16 @@
 
 import { expiredWatch, type Failure } from "../../apiserver/answers/failure.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import type { WatchRequest } from "../../apiserver/list/list-options.ts"
-import { anyCovers, covers, everything } from "../../apiserver/scope.ts"
+import type { ExpiredAs, WatchRequest } from "../../apiserver/list/list-options.ts"
+import type { RequestHooks } from "../../apiserver/request-hooks.ts"
 import type { WatchStream } from "../../apiserver/watch/watch-stream.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import { GetGate } from "./get-gate.ts"
+import { anyCovers, covers, everything } from "./scope.ts"
 import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
 
 /** What {@link Faults.count} counts. */
 export type FaultKind = "expired" | "answered" | "hung-up" | "truncated" | "slow-reader"
-
-/** `stream`: a 200 and an in-stream ERROR, as the real server does; `http`: a status of 410. */
-export type ExpiredAs = "stream" | "http"
 
 /** The server's connections, of all clients. */
 export interface Connections {
@@ -31,7 +28,6 @@ export interface Connections {
 
 /** What the faults act on. */
 export interface FaultSurroundings {
-  readonly streams: ReadonlySet<WatchStream>
   readonly connections: Connections
   readonly clock: Clock
   readonly expiredAs: ExpiredAs
@@ -47,7 +43,7 @@ interface Expiry {
 
 export class Faults {
   readonly gets: GetGate
-  readonly #streams: ReadonlySet<WatchStream>
+  readonly #streams = new Set<WatchStream>()
   readonly #connections: Connections
   readonly #expiredAs: ExpiredAs
   readonly #answers: ScriptedAnswers
@@ -56,10 +52,9 @@ export class Faults {
   readonly #blackHoles = new Set<string>()
   #expiries: Expiry[] = []
   #truncations: Array<{ scope: string; bytes: number }> = []
-  #parked: Array<{ exchange: Exchange; answer: () => void }> = []
+  #parked: Array<{ exchange: Exchange; proceed: () => void }> = []
 
-  constructor({ streams, connections, clock, expiredAs, user }: FaultSurroundings) {
-    this.#streams = streams
+  constructor({ connections, clock, expiredAs, user }: FaultSurroundings) {
     this.#connections = connections
     this.gets = new GetGate(clock)
     this.#expiredAs = expiredAs
@@ -119,10 +114,10 @@ export class Faults {
       if (resource === everything) scopes.clear()
       else scopes.delete(resource)
     }
-    for (const stream of this.#streams) if (!this.holds(stream.resource.plural)) stream.release()
+    for (const stream of this.#streams) if (!this.#holds(stream.resource.plural)) stream.release()
     const parked = this.#parked
-    this.#parked = parked.filter(({ exchange }) => this.isBlackHole(exchange.scope))
-    for (const entry of parked) if (!this.isBlackHole(entry.exchange.scope) && entry.exchange.open) entry.answer()
+    this.#parked = parked.filter(({ exchange }) => this.#isBlackHole(exchange.scope))
+    for (const entry of parked) if (!this.#isBlackHole(entry.exchange.scope) && entry.exchange.open) entry.proceed()
   }
 
   /** The next watch line is cut after that many bytes, and the connection with it. */
@@ -182,28 +177,34 @@ export class Faults {
     this.resume()
   }
 
-  // What follows is for the server.
-
-  holds(plural: string): boolean {
-    return this.isBlackHole(plural) || anyCovers(this.#stalled, plural)
+  /** Forgets what is pending: the server is about to close. */
+  close(): void {
+    this.gets.close()
   }
 
-  isBlackHole(scope: string): boolean {
-    return anyCovers(this.#blackHoles, scope)
+  /** For the server: where the faults get between a request and its answer. */
+  readonly hooks: RequestHooks = {
+    receive: (exchange, proceed) => {
+      if (this.#isBlackHole(exchange.scope)) this.#parked.push({ exchange, proceed })
+      else proceed()
+    },
+    answer: (exchange, resource) => {
+      const answer = this.#answers.take(exchange, resource)
+      if (answer !== undefined) this.#count("answered", exchange.scope)
+      return answer
+    },
+    read: (proceed) => this.gets.pass(proceed),
+    expire: ({ plural }, request) => this.#takeExpiry(plural, request),
+    open: (stream) => {
+      this.#streams.add(stream)
+      stream.onClose(() => this.#streams.delete(stream))
+      if (this.#holds(stream.resource.plural)) stream.hold()
+    },
+    truncate: (plural) => this.#takeTruncation(plural),
+    slowReader: (plural) => this.#count("slow-reader", plural),
   }
 
-  park(exchange: Exchange, answer: () => void): void {
-    this.#parked.push({ exchange, answer })
-  }
-
-  /** The answer that a fault wants instead of the server's own. */
-  takeAnswer(exchange: Exchange, resource: Resource | undefined): Failure | undefined {
-    const answer = this.#answers.take(exchange, resource)
-    if (answer !== undefined) this.#count("answered", exchange.scope)
-    return answer
-  }
-
-  takeExpiry(plural: string, request: WatchRequest): { failure: Failure; as: ExpiredAs } | undefined {
+  #takeExpiry(plural: string, request: WatchRequest): { failure: Failure; as: ExpiredAs } | undefined {
     const version = request.start.type === "after" ? request.start.version : undefined
     const expiry = this.#expiries.find(
       ({ scope, initial, left }) => left > 0 && covers(scope, plural) && (initial || version !== undefined),
@@ -214,8 +215,7 @@ export class Faults {
     return { failure: expiredWatch(version ?? 0n, (version ?? 0n) + 1n), as: expiry.as }
   }
 
-  /** An arrow, because every line of every stream asks. */
-  readonly takeTruncation = (plural: string): number | undefined => {
+  #takeTruncation(plural: string): number | undefined {
     if (this.#truncations.length === 0) return undefined
     const index = this.#truncations.findIndex(({ scope }) => covers(scope, plural))
     const [taken] = index < 0 ? [] : this.#truncations.splice(index, 1)
@@ -223,14 +223,20 @@ export class Faults {
     return taken?.bytes
   }
 
-  readonly noteSlowReader = (plural: string): void => this.#count("slow-reader", plural)
+  #holds(plural: string): boolean {
+    return this.#isBlackHole(plural) || anyCovers(this.#stalled, plural)
+  }
+
+  #isBlackHole(scope: string): boolean {
+    return anyCovers(this.#blackHoles, scope)
+  }
 
   #open(scope: string): ReadonlyArray<WatchStream> {
     return [...this.#streams].filter((stream) => covers(scope, stream.resource.plural))
   }
 
   #holdStreams(): void {
-    for (const stream of this.#streams) if (this.holds(stream.resource.plural)) stream.hold()
+    for (const stream of this.#streams) if (this.#holds(stream.resource.plural)) stream.hold()
   }
 
   #count(fault: FaultKind, plural: string): void {

@@ -13,7 +13,7 @@ import {
 } from "../../apiserver/answers/failure.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { covers } from "../../apiserver/scope.ts"
+import { covers } from "./scope.ts"
 
 export interface RespondOptions {
   /** How many requests are answered so. Default: until the faults are cleared. */

@@ -8,6 +8,7 @@
  */
 
 import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
+import type { WorkQueue } from "../../host/work-queue.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
@@ -18,8 +19,8 @@ import { noDeleteOptions, type Propagation } from "../writes/delete/delete-optio
 import { isFinalizedBySpec } from "../writes/delete/terminating-marks.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { writeAsController } from "./controller-write.ts"
+import { deferredWork } from "./deferred-work.ts"
 import { Dependents, type Reference } from "./dependents.ts"
-import { WorkQueue } from "./work-queue.ts"
 
 const foreground = "foregroundDeletion"
 const orphan = "orphan"
@@ -31,13 +32,13 @@ export class GarbageCollector {
 
   constructor(around: WriteSurroundings) {
     this.#around = around
-    this.#queue = new WorkQueue(around, (key) => this.#work(key))
+    this.#queue = deferredWork(around, (key) => this.#work(key))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
 
   close(): void {
-    this.#queue.close()
+    void this.#queue.close()
   }
 
   /** The store has another past: who owns whom is found out anew, and everything with owners is looked at. */

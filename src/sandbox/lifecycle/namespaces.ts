@@ -6,6 +6,7 @@
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
+import type { WorkQueue } from "../../host/work-queue.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"
@@ -16,7 +17,7 @@ import { type DeleteOptions, noDeleteOptions } from "../writes/delete/delete-opt
 import { trackCreation } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { controllerManager, writeAsController } from "./controller-write.ts"
-import { WorkQueue } from "./work-queue.ts"
+import { deferredWork } from "./deferred-work.ts"
 
 const namespaceKind = "v1.Namespace"
 const rootCertificate = "kube-root-ca.crt"
@@ -37,13 +38,13 @@ export class NamespaceController {
   constructor(around: WriteSurroundings, certificate: string) {
     this.#around = around
     this.#certificate = certificate
-    this.#queue = new WorkQueue(around, (name) => this.#empty(name))
+    this.#queue = deferredWork(around, (name) => this.#empty(name))
     for (const { change } of around.store.collection(namespaceKind).live.values()) this.#furnish(change.name)
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
 
   close(): void {
-    this.#queue.close()
+    void this.#queue.close()
   }
 
   #observe({ name: kind, resource }: Collection, { change }: ChangeRecord): void {

@@ -7,6 +7,7 @@
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
+import type { WorkQueue } from "../../host/work-queue.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import type { Collection } from "../store/collection.ts"
@@ -14,7 +15,7 @@ import { timestamp } from "../timestamp.ts"
 import { stateOf } from "../writes/answer.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
-import { WorkQueue } from "./work-queue.ts"
+import { deferredWork } from "./deferred-work.ts"
 
 const nodeKind = "v1.Node"
 const manager = "kube-controller-manager"
@@ -38,7 +39,7 @@ export class NodeTaints {
 
   constructor(around: WriteSurroundings) {
     this.#around = around
-    this.#queue = new WorkQueue(around, (name) => this.#settle(name))
+    this.#queue = deferredWork(around, (name) => this.#settle(name))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
@@ -49,7 +50,7 @@ export class NodeTaints {
   }
 
   close(): void {
-    this.#queue.close()
+    void this.#queue.close()
   }
 
   #observe({ name: kind }: Collection, { change }: ChangeRecord): void {

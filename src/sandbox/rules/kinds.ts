@@ -1,6 +1,7 @@
 /** Which rules belong to which kind. */
 
 import { immutable, invalid } from "../../apiserver/answers/field-error.ts"
+import { labelComplaints } from "../../kube/names.ts"
 import { child, isSame, number } from "./fields.ts"
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./groups/access-rules.ts"
 import { configMapKind, namespaceKind, nodeKind, secretKind } from "./groups/core-rules.ts"
@@ -21,7 +22,6 @@ import { podKind } from "./pods/pod-rules.ts"
 import { checkPodTemplate } from "./pods/pod-validation.ts"
 import { endpointsKind } from "./services/endpoints-rules.ts"
 import { serviceKind } from "./services/service-rules.ts"
-import { labelComplaints } from "./values/names.ts"
 import {
   autoscalerKind,
   leaseKind,

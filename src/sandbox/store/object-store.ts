@@ -6,7 +6,7 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { UnknownKindError, UnknownObjectError } from "../../apiserver/errors.ts"
+import { UnknownKindError } from "../../apiserver/kinds/kind-errors.ts"
 import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import { type GvkName, gvkName, type Resource, type StoredAs } from "../../apiserver/kinds/resources.ts"
 import {
@@ -20,6 +20,7 @@ import {
   restamped,
 } from "../../apiserver/watch/change.ts"
 import type { Clock } from "../../runtime/clock.ts"
+import { UnknownObjectError } from "../errors.ts"
 import { type Randomness, systemRandomness } from "../randomness.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { timestamp } from "../timestamp.ts"

@@ -3,11 +3,11 @@
  * are told nothing; they meet a server whose versions are lower than theirs, and whose silence they must interpret.
  */
 
-import { RevisionNotHeldError } from "../../apiserver/errors.ts"
 import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import type { GvkName } from "../../apiserver/kinds/resources.ts"
 import { type Change, keyOf, parseObject, restamped } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
+import { RevisionNotHeldError } from "../errors.ts"
 import type { Collection, LiveObject } from "./collection.ts"
 import type { ObjectStore } from "./object-store.ts"
 

@@ -16,6 +16,7 @@ import { pageOf } from "../../apiserver/list/snapshot.ts"
 import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
 import { type Change, keyOf } from "../../apiserver/watch/change.ts"
 import { bookmarkLine, type WatchStream } from "../../apiserver/watch/watch-stream.ts"
+import { unlistedSubresources } from "../writes/subresources/subresources.ts"
 import type { WriteOutcome, WriteRequest } from "../writes/write-request.ts"
 import type { Writer } from "../writes/writer.ts"
 import type { Collection } from "./collection.ts"
@@ -24,6 +25,7 @@ import type { ObjectStore } from "./object-store.ts"
 export class StoreBackend implements Backend {
   readonly registry: ResourceRegistry
   readonly documents: OpenApiDocuments
+  readonly unlistedSubresources = unlistedSubresources
   readonly #store: ObjectStore
   readonly #writer: Writer
 
@@ -34,12 +36,17 @@ export class StoreBackend implements Backend {
     this.#writer = writer
   }
 
+  /** At once; see {@link Writer}. */
   write(request: WriteRequest): WriteOutcome {
     return this.#writer.handle(request)
   }
 
   readSubresource(resource: Resource, namespace: string, name: string, subresource: string): WriteOutcome | undefined {
     return this.#writer.read(resource, namespace, name, subresource)
+  }
+
+  revision(): bigint {
+    return this.#store.revision
   }
 
   get(resource: Resource, namespace: string, name: string): Change | undefined {

@@ -1,11 +1,11 @@
 /** Adoption and release, carried out (ControllerRefManager). */
 
+import type { Cluster } from "../../host/cluster.ts"
 import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { Kind } from "../../kube/client/kinds.ts"
 import type { ApiObject, SelectorObject } from "../../kube/client/objects.ts"
 import { adoptionPatch, claimOf, releasePatch } from "../../kube/client/owner-references.ts"
+import type { Kind } from "../../kube/kind.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
-import type { Cluster } from "./cluster.ts"
 
 /**
  * The objects in the owner's namespace that are its own after adopting and releasing. `mayAdopt` narrows what can be

@@ -3,12 +3,12 @@
  * (pkg/controller/history).
  */
 
+import type { Cluster } from "../../host/cluster.ts"
 import { sameJson } from "../../host/same-json.ts"
 import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, PodTemplate } from "../../kube/client/objects.ts"
 import { controllerReference } from "../../kube/client/owner-references.ts"
-import type { Cluster } from "./cluster.ts"
 import { createdMs } from "./pod-facts.ts"
 import { fnv32, safeEncode } from "./template-hash.ts"
 

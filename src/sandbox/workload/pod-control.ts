@@ -1,11 +1,11 @@
 /** Creating and deleting Pods of a controller, with the Events that the real ones record (RealPodControl). */
 
+import type { Cluster } from "../../host/cluster.ts"
 import type { Record } from "../../host/controller.ts"
 import { isTerminatingNamespace, NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Pod, PodTemplate } from "../../kube/client/objects.ts"
 import { controllerReference } from "../../kube/client/owner-references.ts"
-import type { Cluster } from "./cluster.ts"
 
 /** A Pod of the template that `owner` controls. `changes` go over what the template says. */
 export const podOfTemplate = (template: PodTemplate, owner: ApiObject, changes: PodChanges = {}): Pod => ({

@@ -7,11 +7,12 @@
  * Under overload work comes later: objects to look at wait in queues, each once.
  */
 
+import { Cluster } from "../../host/cluster.ts"
 import type { Controller, Surroundings } from "../../host/controller.ts"
 import { EventRecorder } from "../../host/event-recorder.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
-import { Cluster } from "./cluster.ts"
 import { cronJobController } from "./cron-job/cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
 import { deploymentController } from "./deployment/deployment-controller.ts"
@@ -42,7 +43,8 @@ export type ControllerName = keyof typeof makers
 export const controllerNames = Object.keys(makers) as ReadonlyArray<ControllerName>
 
 export interface WorkloadOptions {
-  readonly server: ApiEndpoint
+  /** An endpoint, where endpoints come from, or a transport, such as a sandbox in the same process is. */
+  readonly server: ConnectionOptions["server"]
   /** Default: the machine's. */
   readonly clock?: Clock
   /** In [0, 1). Default `Math.random`. */
@@ -72,7 +74,8 @@ export class WorkloadManager {
   static async start(options: WorkloadOptions): Promise<WorkloadManager> {
     const { server, clock = systemClock, random = Math.random, nodes = 0, controllers = controllerNames } = options
     const { onTrouble } = options
-    const cluster = new Cluster({ server, clock, random, ...(onTrouble === undefined ? {} : { onTrouble }) })
+    const api = new ApiClient({ server, userAgent: "kubereel-workload" })
+    const cluster = new Cluster({ api, clock, random, onTrouble })
     const surroundings: Surroundings = { cluster, events: new EventRecorder(cluster) }
     const farm = virtualNodes(surroundings, typeof nodes === "number" ? { count: nodes } : nodes)
     const delays = { ...defaultDelays, ...options.delays }

@@ -2,13 +2,14 @@
 
 import type { IncomingMessage } from "node:http"
 import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import type { Form } from "../../apiserver/forms/form.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { ResourceRoute } from "../../apiserver/http/router.ts"
 import { laterInTurn } from "../../apiserver/http/turn.ts"
 import { type Resource, verbsOf } from "../../apiserver/kinds/resources.ts"
 import { bodyLimit } from "./body/body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
-import type { WriteOutcome, WriteRequest, WriteVerb } from "./write-request.ts"
+import type { WriteOutcome, WriteRequest, WriteVerb, Written } from "./write-request.ts"
 
 /**
  * Reads the body and answers the exchange with what `write` makes of it; a failure returned is to be answered at once. The
@@ -18,6 +19,7 @@ export const receiveWrite = (
   exchange: Exchange,
   route: ResourceRoute,
   resource: Resource,
+  form: Form | undefined,
   write: (request: WriteRequest) => WriteOutcome,
 ): Failure | undefined => {
   const verb = writeVerbOf(exchange.request.method ?? "", route, resource)
@@ -37,12 +39,15 @@ export const receiveWrite = (
       body,
     })
     if (outcome.type === "failure") exchange.fail(outcome)
-    else exchange.written(outcome)
+    else exchange.written(formed(outcome, form))
   }
   // Nobody would catch anything there.
   readBody(request, (body) => laterInTurn(() => exchange.attempt(() => answer(body))))
   return undefined
 }
+
+const formed = (written: Written, form: Form | undefined): Written =>
+  form === undefined || written.change === undefined ? written : { ...written, json: form.object(written.change) }
 
 const verbs: Readonly<Record<string, WriteVerb>> = {
   POST: "create",

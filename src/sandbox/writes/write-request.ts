@@ -1,6 +1,7 @@
 /** One write as it arrives, and its answer, whether it came over HTTP or from inside the process. */
 
 import type { Failure } from "../../apiserver/answers/failure.ts"
+import type { Reply } from "../../apiserver/answers/reply.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import type { Change } from "../../apiserver/watch/change.ts"
 
@@ -24,16 +25,9 @@ export interface WriteRequest {
 }
 
 /** What has been done. */
-export interface Written {
-  readonly type: "written"
-  /** 200, or 201 for something new. */
-  readonly status: number
-  /** The answer's body. */
-  readonly json: string | Buffer
+export interface Written extends Reply {
   /** The state that the body shows, if it is one: who wants another form of it has it made of this. */
   readonly change?: Change
-  /** Texts for `Warning` headers. */
-  readonly warnings: ReadonlyArray<string>
 }
 
 export type WriteOutcome = Written | Failure

@@ -43,6 +43,8 @@ export interface CompiledFilters {
   excludesKind(gvk: string): boolean
   /** Whether everything in this namespace (empty: cluster-scoped objects) is left out. */
   excludesNamespace(namespace: string): boolean
+  /** Whether a gap in this namespace (empty: in all of them) concerns nothing that is exported. */
+  excludesGap(gap: { readonly namespace: string }): boolean
   /** Whether whatever has this name is left out: by name or by namespace. */
   excludesName(namespace: string, name: string): boolean
   /** Whether an object with these labels is left out, whatever its namespace. */
@@ -70,6 +72,7 @@ export const compileFilters = (filters: GivenFilters): CompiledFilters => {
     needsNames: nameLists.some((patterns) => (filters[patterns]?.length ?? 0) > 0),
     excludesKind: (gvk) => !kind(gvk),
     excludesNamespace,
+    excludesGap: ({ namespace: concerned }) => concerned !== "" && excludesNamespace(concerned),
     excludesName: (given, plain) =>
       excludesNamespace(given) || !name(plain, given === "" ? plain : `${given}/${plain}`),
     excludesLabels: (labels) =>

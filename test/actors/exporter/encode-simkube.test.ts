@@ -45,6 +45,7 @@ const gap: GapEvent = {
   sequence: 0,
   time: 0,
   gvk: "v1.Pod",
+  namespace: "shop",
   fromVersion: "",
   toVersion: "",
   fromTime: 0,

@@ -20,6 +20,7 @@ import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { decompressed } from "../../../src/trace/formats/compression.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { patient } from "../../harness/patience.ts"
 import { turn, until } from "../../runtime/until.ts"
 
 /** What users run. */
@@ -27,7 +28,7 @@ const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
 const gvk = "apps/v1.Deployment"
 const events = 450
 
-const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit<ExportJob, "export"> => ({
+const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): ExportJob => ({
   format,
   cut: events,
   fromTime: 0,
@@ -45,9 +46,9 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Omit
 let directory = ""
 
 /** As in a large export: threads help from some MiB on. */
-const limits = { ...defaultLimits, aloneBytes: 20 * 1024 * 1024 }
+const limits = { ...defaultLimits, aloneBytes: 5 * 1024 * 1024 }
 
-/** 27 MB: more than an export encodes alone, and more than waits anywhere. */
+/** 9 MB: more than an export encodes alone, and more than waits anywhere. */
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "kubereel-exporter-"))
   const writer = ArchiveWriter.open(directory)
@@ -65,7 +66,7 @@ beforeAll(() => {
         ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "web" }],
       }),
     }
-    const blob = createHash("shake256", { outputLength: 30_000 }).update(String(index)).digest("hex")
+    const blob = createHash("shake256", { outputLength: 10_000 }).update(String(index)).digest("hex")
     const object = Buffer.from(JSON.stringify({ metadata, data: { blob }, spec: { index } }))
     builder.begin(memory, 0)
     if (index < 10) builder.addObject({ number, uid: `uid-${number}`, namespace: "shop", name })
@@ -91,10 +92,10 @@ const start = async () => {
     incarnation: () => 1,
     restart: defaultRestartPolicy,
   })
-  const service = new ExportService(system, () => exporter, systemClock)
+  const service = new ExportService(system, () => exporter)
   await Effect.runPromise(exporter.running())
   return {
-    begin: (job: Omit<ExportJob, "export">, reader: ExportReader): Promise<RunningExport> =>
+    begin: (job: ExportJob, reader: ExportReader): Promise<RunningExport> =>
       Effect.runPromise(service.start(job, reader)),
     [Symbol.asyncDispose]: async () => void (await system.stop()),
   }
@@ -120,9 +121,9 @@ const collecting = () => {
   return { reader, whole, ended }
 }
 
-const inOneThread = async (job: Omit<ExportJob, "export">): Promise<Buffer> => {
+const inOneThread = async (job: ExportJob): Promise<Buffer> => {
   const pieces: Array<Uint8Array> = []
-  for await (const piece of openExport(directory, { ...job, export: 1 }).pieces) pieces.push(piece)
+  for await (const piece of openExport(directory, job).pieces) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 
@@ -133,7 +134,7 @@ const openFiles = (): number =>
     return existsSync(link) && readlinkSync(link).startsWith(directory)
   }).length
 
-describe("the exporter", { timeout: 60_000 }, () => {
+describe("the exporter", { timeout: patient(60_000) }, () => {
   test.each([
     ["simkube", {}],
     [

@@ -172,7 +172,6 @@ test("a history read back from NDJSON and from SimKube's format gives the state 
         const fromTime = start + from
         const untilTime = fromTime + length
         const job: ExportJob = {
-          export: 1,
           format: "ndjson",
           cut: write(directory, changes),
           fromTime,

@@ -56,7 +56,6 @@ export const exportOf = async (
   job: Pick<ExportJob, "format"> & Partial<ExportJob>,
 ): Promise<Buffer> => {
   const { pieces } = openExport(directory, {
-    export: 1,
     cut: Number.MAX_SAFE_INTEGER,
     fromTime: 0,
     untilTime: 2 * minute,

@@ -21,6 +21,7 @@ import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { localThread, workerThread } from "../../../src/runtime/thread/thread.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerQuestion } from "../../../src/wire/owner-messages.ts"
+import { patient } from "../../harness/patience.ts"
 
 const restart = { ...defaultRestartPolicy, backOff: { ...defaultRestartPolicy.backOff, initialMs: 1 } }
 const watcherName = "watcher v1.Pod"
@@ -164,9 +165,9 @@ test("every owner is asked about, and every answer is on disk, also when the sto
 
 /** Polls what other actors bring about. */
 const until = async (condition: () => boolean): Promise<void> => {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + patient(10_000)
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error("waited 10 s")
+    if (performance.now() > deadline) throw new Error("waited in vain")
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

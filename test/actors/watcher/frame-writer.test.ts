@@ -1,8 +1,7 @@
 /** What a frame must carry, however full it is. */
 import { expect, test } from "vitest"
 import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
-import type { KindProgress } from "../../../src/actors/watcher/progress/kind-progress.ts"
-import { formatNamespaces, roomFor } from "../../../src/actors/watcher/progress/namespace-text.ts"
+import { ProgressByNamespace } from "../../../src/actors/watcher/progress/namespace-progress.ts"
 import { decodeObservations } from "../../../src/wire/observations.ts"
 import { nothingRecorded as resume } from "./nothing-recorded.ts"
 
@@ -56,22 +55,17 @@ test.each([true, false])(
   "a frame filled to the brim still says how far each of 100 namespaces is; all of them complete: %s",
   (isComplete) => {
     const namespaces = Array.from({ length: 100 }, (_, index) => `a-namespace-of-some-length-${index}`)
+    const states = namespaces.map((namespace) => ({
+      namespace,
+      completeThrough: "5",
+      completeTime: 1_763_740_000_000_000,
+      listReason: isComplete ? ("" as const) : ("cluster-restored" as const),
+    }))
     for (let objectBytes = 100; objectBytes < 260; objectBytes += 7) {
-      let reached = 0
-      const parts: KindProgress = {
-        room: roomFor(namespaces),
-        say: () => {
-          const states = namespaces.map((namespace) => ({
-            namespace,
-            version: String(reached),
-            time: isComplete ? undefined : 1_763_740_000_000_000,
-            owes: isComplete ? ("" as const) : ("cluster-restored" as const),
-          }))
-          return { text: formatNamespaces(states), isComplete }
-        },
-      }
+      const progress = new ProgressByNamespace(states, [], clock)
+      for (const standing of progress.standings) standing.isWatched = () => isComplete
       let slab = Buffer.alloc(0)
-      const said: Array<{ readonly last: string; readonly text: string }> = []
+      let frames = 0
       const outlet = {
         isWritable: true,
         reserve: (minimumBytes: number) => {
@@ -80,21 +74,56 @@ test.each([true, false])(
         },
         commit: (length: number) => {
           const frame = decodeObservations(slab.subarray(0, length))
-          const last = frame.count === 0 ? "none" : frame.resourceVersionText(frame.count - 1)
-          return said.push({ last, text: isComplete ? frame.completeThrough : frame.listReason })
+          const completeThrough = frame.count === 0 ? "none" : frame.resourceVersionText(frame.count - 1)
+          expect(frame.isComplete).toBe(isComplete)
+          expect(frame.namespaceCount).toBe(100)
+          expect(frame.namespace(0)).toMatchObject({ namespace: namespaces[0], completeThrough })
+          return ++frames
         },
       }
-      const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, parts)
+      const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, progress)
       writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" })
       const object = Buffer.alloc(objectBytes, 120)
       for (let index = 0; index < 1000; index++) {
         const version = 10_000_000_000_000 + index
         writer.event(1, 1, version, 0, 0, object, 0, object.length)
-        reached = version
+        for (const standing of progress.standings) standing.reach(version)
       }
       writer.close()
-      expect(said.length).toBeGreaterThan(1)
-      for (const { last, text } of said) expect(text).toContain(`-0=${last}`)
+      expect(frames).toBeGreaterThan(1)
     }
   },
 )
+
+test("a frame says only which namespaces have moved since the one before, and which are no longer watched", () => {
+  const complete = (namespace: string) =>
+    ({ namespace, completeThrough: "5", completeTime: 0, listReason: "" }) as const
+  const progress = new ProgressByNamespace(
+    ["shop", "stock"].map((namespace) => ({ ...complete(namespace), completeTime: 900_000 })),
+    ["bank", "shop", "stock"].map(complete),
+    clock,
+  )
+  for (const standing of progress.standings) standing.isWatched = () => true
+  const slab = Buffer.alloc(128 * 1024)
+  const told: string[] = []
+  const outlet = {
+    isWritable: true,
+    reserve: () => slab,
+    commit: (length: number) => {
+      const frame = decodeObservations(slab.subarray(0, length))
+      const moved = Array.from({ length: frame.namespaceCount }, (_, index) => frame.namespace(index))
+      const texts = moved.map(({ namespace, completeThrough }) => `${namespace} ${completeThrough}`)
+      return told.push([...texts, ...frame.leftNamespaces.map((namespace) => `${namespace} left`)].join(", "))
+    },
+  }
+  const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, progress)
+  writer.flush()
+  writer.flush()
+  progress.standings[0]?.reach(6)
+  writer.flush()
+  progress.standings[1]?.reach(7)
+  progress.standings[0]?.reach(8)
+  writer.flush()
+  writer.flush()
+  expect(told).toEqual(["bank left", "shop 6", "shop 8, stock 7"])
+})

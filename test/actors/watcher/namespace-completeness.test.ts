@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { LoadedState } from "../../../src/actors/watcher/index/loaded-state.ts"
 import type { KindWatchOptions } from "../../../src/actors/watcher/kind-watch.ts"
 import { watchNamespaces } from "../../../src/actors/watcher/namespace-watch.ts"
-import { parseNamespaces } from "../../../src/actors/watcher/progress/namespace-text.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
@@ -89,7 +88,7 @@ test("a gap begins at the last version that was recorded, also if no frame had s
   await life.settle()
   expect(life.server.listed).toEqual(["shop", "stock", "shop"])
   life.commit()
-  expect(parseNamespaces(life.state.listReason)?.map(({ version }) => version)).toEqual(["103", "102"])
+  expect(life.state.namespaces.map(({ completeThrough }) => completeThrough)).toEqual(["103", "102"])
   await life.serveAll()
   life.end()
   expect(gaps().map(({ fromVersion }) => fromVersion)).toEqual(["103"])
@@ -179,7 +178,7 @@ const options = (frames: Buffer[] = []): KindWatchOptions => {
 const nothingRecorded: LoadedState = {
   resume: neverResumed,
   objects: [],
-  pods: { lives: { resumeVersion: "", epoch: 0, completeTime: 0 }, nextPodNumber: 1, pods: [] },
+  pods: { lives: { resumeVersion: "", namespaces: [], epoch: 0, completeTime: 0 }, nextPodNumber: 1, pods: [] },
 }
 
 test("a watcher that is stopped before it knows whether its kind has namespaces asks for no more", async () => {
@@ -199,9 +198,9 @@ describe("namespaces that are not asked for any more", () => {
       await life.serveAll()
       life.end()
     }
-    expect(gaps().map(({ detail }) => detail)).toEqual([
-      "not recorded any more, and taken for gone: what is in all other namespaces",
-      "not recorded any more, and taken for gone: what is in namespace stock",
+    expect(gaps().map(({ namespace, detail }) => [namespace, detail])).toEqual([
+      ["", "all other namespaces are no longer recorded; what was in them is taken for gone"],
+      ["stock", "the namespace is no longer recorded; what was in it is taken for gone"],
     ])
   })
 
@@ -211,7 +210,7 @@ describe("namespaces that are not asked for any more", () => {
       ...nothingRecorded,
       resume: {
         ...nothingRecorded.resume,
-        resumeVersion: "namespaces:shop=812,stock=812",
+        namespaces: both.map((namespace) => ({ namespace, completeThrough: "812", completeTime: 0, listReason: "" })),
         lastTime: 70,
         completeTime: 80,
         selection: "namespaces shop,stock",
@@ -231,7 +230,7 @@ describe("namespaces that are not asked for any more", () => {
     })
     const [frame] = frames.map((bytes) => decodeObservations(bytes))
     expect(frame?.gapCount).toBe(1)
-    expect(frame?.gap(0)).toMatchObject({ reason: "stopped", fromTime: 80 })
+    expect(frame?.gap(0)).toMatchObject({ reason: "stopped", fromTime: 80, namespace: "stock" })
     expect(frame?.podLifeCount).toBe(1)
     expect(frame?.podLife(0)).toMatchObject({ pod: 2, gone: true })
   })

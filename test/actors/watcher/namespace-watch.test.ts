@@ -7,9 +7,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { parseNamespaces } from "../../../src/actors/watcher/progress/namespace-text.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { patient } from "../../harness/patience.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type PlayedChange, PlayedCluster } from "./played-cluster.ts"
 import { both, kind, Life } from "./played-life.ts"
@@ -34,10 +34,9 @@ const brief = (): ReadonlyArray<string> =>
   )
 
 const gapsIn = (): ReadonlyArray<string> =>
-  recorded().gaps.map(({ reason, detail, fromVersion, toVersion }) => {
-    const [, namespace] = /^in namespace (\S+): /.exec(detail) ?? []
-    return `${namespace} ${reason} ${fromVersion}..${toVersion}`
-  })
+  recorded().gaps.map(
+    ({ namespace, reason, fromVersion, toVersion }) => `${namespace} ${reason} ${fromVersion}..${toVersion}`,
+  )
 
 describe("a life that ends in the middle of a list of one namespace", () => {
   test("leaves that list to the next one, and lets the other go on where it was", async () => {
@@ -51,17 +50,15 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     await first.settle()
     // Known before anything of the list is.
     first.commit()
-    expect(parseNamespaces(first.state.listReason)?.map(({ owes }) => owes)).toEqual(["expired", ""])
+    expect(first.state.namespaces.map(({ listReason }) => listReason)).toEqual(["expired", ""])
     // Half of the list, and then a change of the other.
     first.server.serve("shop", 1)
     cluster.put("stock", "a")
     first.server.serve("stock", 1)
     first.end()
-    const { completeThrough, listReason } = stateNow()
-    expect(parseNamespaces(completeThrough)?.map(({ version }) => version)).toEqual(["104", "104"])
-    expect(parseNamespaces(listReason)).toMatchObject([
-      { namespace: "shop", version: "104", owes: "expired" },
-      { namespace: "stock", version: "106", owes: "" },
+    expect(stateNow().namespaces).toMatchObject([
+      { namespace: "shop", completeThrough: "104", listReason: "expired" },
+      { namespace: "stock", completeThrough: "106", listReason: "" },
     ])
     const second = await Life.begin({ directory, cluster, clock })
     await second.serveAll()
@@ -78,16 +75,20 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     const first = await Life.begin({ directory, cluster, clock })
     first.server.serve("shop", 1)
     first.end()
-    expect(stateNow()).toMatchObject({ completeThrough: "" })
+    expect(stateNow()).toMatchObject({ completeThrough: "", recordedSince: 0 })
     const second = await Life.begin({ directory, cluster, clock })
     await second.serveAll()
     second.end()
     expect(gapsIn()).toEqual(["shop stopped ..104"])
     expect(recorded().gaps[0]?.fromTime).toBeGreaterThan(0)
     expect(brief()).toHaveLength(4)
-    expect(stateNow()).toMatchObject({ completeThrough: "namespaces:shop=104,stock=104", listReason: "" })
+    expect(stateNow()).toMatchObject({ completeThrough: "", listReason: "", namespaces: completeAt("104") })
   })
 })
+
+/** Both are, as of when the kind was. */
+const completeAt = (version: string) =>
+  both.map((namespace) => ({ namespace, completeThrough: version, completeTime: 0, listReason: "" }))
 
 const stateNow = () => {
   const archive = ArchiveWriter.open(directory)
@@ -110,8 +111,17 @@ test("while a namespace is not watched the kind is complete until it was last, h
   const during = life.state
   await life.serveAll()
   expect(during.completeThroughTime).toBe(completeThroughTime)
-  expect(during.listReason).toMatch(/^namespaces:shop=102@\d+,stock=103@\d+$/)
-  expect(life.state).toMatchObject({ completeThrough: "namespaces:shop=103,stock=103", listReason: "" })
+  expect(during.namespaces).toMatchObject([
+    {
+      namespace: "shop",
+      completeThrough: "102",
+      completeTime: expect.closeTo(completeThroughTime, -6),
+      listReason: "",
+    },
+    { namespace: "stock", completeThrough: "103", completeTime: expect.any(Number), listReason: "" },
+  ])
+  for (const { completeTime } of during.namespaces) expect(completeTime).toBeGreaterThan(0)
+  expect(life.state).toMatchObject({ listReason: "", namespaces: completeAt("103") })
   expect(life.state.completeThroughTime).toBeGreaterThanOrEqual(completeThroughTime)
   life.end()
 })
@@ -178,7 +188,9 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", async () => {
+test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.boolean(), fc.array(happening, { maxLength: 80 }), async (isEstablished, happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -224,7 +236,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
       expect(told).toHaveLength(new Set(told).size)
       // What is missing lies in a gap of the namespace itself. Before the first list nobody promises anything.
       for (const namespace of isEstablished ? both : []) {
-        const own = gaps.filter(({ detail }) => detail.startsWith(`in namespace ${namespace}: `))
+        const own = gaps.filter((gap) => gap.namespace === namespace)
         const versions = new Set(events.map(({ resourceVersion }) => Number(resourceVersion)))
         const missing = cluster.changes.filter(
           (change) => change.namespace === namespace && !versions.has(change.version),
@@ -236,7 +248,7 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})
 
 const namespaceSets: ReadonlyArray<ReadonlyArray<string> | undefined> = [
   both,
@@ -269,7 +281,9 @@ const upheaval: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", async () => {
+test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", {
+  timeout: patient(60_000),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(upheaval, { maxLength: 60 }), async (happenings) => {
       rmSync(directory, { recursive: true, force: true })
@@ -327,7 +341,7 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
         await life.settle()
       }
       await life.serveAll()
-      expect(life.state.listReason).toBe("")
+      expect([life.state.listReason, ...life.state.namespaces.map((each) => each.listReason)].join("")).toBe("")
       life.end()
       const objects = [...cluster.objects.values()].filter(({ namespace }) => namespaces?.includes(namespace) ?? true)
       expect([...aliveAtEnd()].sort()).toEqual(objects.map(({ uid, version }) => [uid, String(version)]).sort())
@@ -341,4 +355,4 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
     }),
     { numRuns: 60 },
   )
-}, 60_000)
+})

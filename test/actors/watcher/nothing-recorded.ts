@@ -3,6 +3,7 @@ import type { KindResumePoint } from "../../../src/wire/stored-state.ts"
 
 export const nothingRecorded: KindResumePoint = {
   resumeVersion: "",
+  namespaces: [],
   epoch: 0,
   nextObjectNumber: 1,
   lastTime: 0,

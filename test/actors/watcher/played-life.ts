@@ -189,6 +189,6 @@ export const loadedFrom = (archive: ArchiveWriter): LoadedState => {
       lastTime: lastEventTime,
     },
     objects: [...archive.liveObjects(kind)].flat(),
-    pods: { nextPodNumber: 1, pods: [], lives: { resumeVersion: "", epoch: 0, completeTime: 0 } },
+    pods: { nextPodNumber: 1, pods: [], lives: { resumeVersion: "", namespaces: [], epoch: 0, completeTime: 0 } },
   }
 }

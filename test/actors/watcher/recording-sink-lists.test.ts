@@ -33,6 +33,7 @@ describe("a list", () => {
     bench.list("overload", "30")
     expect(bench.gaps()).toEqual([
       {
+        namespace: "",
         fromVersion: "11",
         toVersion: "20",
         fromTime: complete,

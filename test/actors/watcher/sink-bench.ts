@@ -83,6 +83,7 @@ export class SinkBench {
     const isWritable = (): boolean => this.isWritable
     const resume = {
       resumeVersion: options.resumeVersion ?? "",
+      namespaces: [],
       epoch: options.epoch ?? 0,
       nextObjectNumber: Math.max(0, ...objects.map(({ number }) => number)) + 1,
       lastTime: options.lastTime ?? 0,

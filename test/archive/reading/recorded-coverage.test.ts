@@ -1,11 +1,8 @@
-import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { expect, onTestFinished, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../../src/archive/reading/recorded-since.ts"
-import { DATABASE_FILE } from "../../../src/archive/schema.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, gapAt, type SampleEvent, START } from "../sample-frames.ts"
 
@@ -117,21 +114,4 @@ test("a kind without an object is recorded since its first list, however often i
   expect(readCoverage(directory, { fromTime: START, untilTime: now }).kinds).toMatchObject([
     { since: START + 1000, completeTime: START + 3000 },
   ])
-})
-
-test("where since when was not kept, it is the first event, and never the day on which somebody records on", () => {
-  const directory = temporaryDirectory()
-  const [gvk] = kinds
-  const earlier = ArchiveWriter.open(directory)
-  earlier.append("w", 1, 1, encodeFrame({ gvk, events: [change(1, 10)], newObjects: [1], completeThrough: "10" }))
-  earlier.commit()
-  earlier.close()
-  const database = new DatabaseSync(join(directory, DATABASE_FILE))
-  database.exec("DELETE FROM metadata WHERE key LIKE 'recordedSince %'")
-  database.close()
-  const writer = ArchiveWriter.open(directory)
-  onTestFinished(() => writer.close())
-  writer.append("w", 2, 1, encodeFrame({ gvk, events: [change(1, 500)], completeThrough: "20" }))
-  writer.commit()
-  expect(readRecordedSince(directory)).toEqual(new Map([[gvk, START + 10]]))
 })

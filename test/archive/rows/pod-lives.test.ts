@@ -1,4 +1,4 @@
-/** Lives of pods and owners on disk: what a cut sees, what a successor goes on from, and recordings of format 1. */
+/** Lives of pods and owners on disk: what a cut sees, and what a successor goes on from. */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
-import { DATABASE_FILE, FORMAT_VERSION, type FormatChange } from "../../../src/archive/schema.ts"
+import { DATABASE_FILE } from "../../../src/archive/schema.ts"
 import type { ArchiveWriterOptions } from "../../../src/archive/writing.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import {
@@ -441,111 +441,3 @@ const openIn = (directory: string) => {
   database.close()
   return open.map(({ uid }) => uid)
 }
-
-describe("a recording of an earlier format", () => {
-  /** As programs before this one wrote it. */
-  const ofFormat = (format: 1 | 3): string => {
-    const directory = temporaryDirectory()
-    {
-      using archive = opened(directory)
-      archive.commit({
-        gvk: podKind,
-        tracksPods: false,
-        objects: ["o", "p"].map((uid, index) => ({ number: index + 1, uid, namespace: "", name: uid })),
-        events: 2,
-        completeThrough: "7",
-      })
-    }
-    const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec("DROP TABLE owner; DROP TABLE owner_set; ALTER TABLE object DROP COLUMN owners")
-    if (format === 1) {
-      database.exec("DROP TABLE pod; DROP TABLE pod_life")
-      database.exec("ALTER TABLE kind DROP COLUMN list_reason; ALTER TABLE kind DROP COLUMN selection")
-    } else {
-      database.exec(`CREATE TABLE owner_edge (uid TEXT PRIMARY KEY, gvk TEXT NOT NULL, namespace TEXT NOT NULL,
-        name TEXT NOT NULL, owner_references TEXT NOT NULL, source TEXT NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID`)
-      const insert = database.prepare("INSERT INTO owner_edge VALUES (?, ?, 'shop', ?, ?, ?, 0)")
-      const deployment = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "deployment" }
-      insert.run("o", podKind, "o", ownerReferences.toString(), "recorded")
-      insert.run("p", podKind, "p", "", "recorded")
-      insert.run(owner.uid, "apps/v1.ReplicaSet", owner.name, JSON.stringify([deployment]), "learnt")
-      // A recorded owner is nobody's question, and what is no reference, or no JSON for SQLite, harms nothing.
-      insert.run("q", podKind, "q", JSON.stringify([{ ...owner, uid: "o" }]), "recorded")
-      insert.run("odd", podKind, "odd", '["abc",5,null,{}]', "recorded")
-      insert.run("deep", podKind, "deep", `${"[".repeat(1500)}${"]".repeat(1500)}`, "recorded")
-    }
-    database.exec(`PRAGMA user_version = ${format}`)
-    database.close()
-    return directory
-  }
-
-  test("is not read before somebody has recorded on in it, and says so", () => {
-    const directory = ofFormat(1)
-    expect(() => ArchiveReader.open(directory)).toThrow(`format 1, this version reads format ${FORMAT_VERSION}`)
-  })
-
-  test("without lives and owners is gone on with when it is opened for writing", () => {
-    const directory = ofFormat(1)
-    {
-      using archive = opened(directory)
-      expect(archive.writer.kindState(podKind).completeThrough).toBe("7")
-      archive.commit({ lives: [life(1, 5, undefined, { ...named(1), ownerReferences })] })
-    }
-    expect(livesIn(directory)).toMatchObject([{ uid: "uid-1", firstSequence: 3 }])
-    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [] })
-  })
-
-  test("keeps what it knew of owners, and whom it had yet to ask about", () => {
-    const directory = ofFormat(3)
-    {
-      using archive = opened(directory)
-      expect(archive.writer.hasOpenOwners).toBe(true)
-    }
-    expect(ownersIn(directory, "o", podKind)).toMatchObject({ ownerReferences: [owner], source: "recorded" })
-    expect(ownersIn(directory, "p", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
-    expect(ownersIn(directory, owner.uid)).toMatchObject({ ownerReferences: [{ uid: "deployment" }], source: "learnt" })
-    expect(openIn(directory)).toEqual(["deployment"])
-  })
-
-  test.each([1, 3] as const)(
-    "of format %i says how far it is, from nothing to all, and says nothing once it is today's",
-    (format) => {
-      const directory = ofFormat(format)
-      const told: FormatChange[] = []
-      const open = (): void => ArchiveWriter.open(directory, { extending: (change) => told.push(change) }).close()
-      open()
-      const shares = told.map(({ share }) => share)
-      expect([shares[0], shares.at(-1)]).toEqual([0, 1])
-      expect(shares).toEqual(shares.toSorted((one, other) => one - other))
-      expect(new Set(shares).size).toBe(shares.length)
-      for (const { from, to } of told) expect([from, to]).toEqual([format, FORMAT_VERSION])
-      const before = told.length
-      open()
-      expect(told).toHaveLength(before)
-    },
-  )
-
-  test("becomes one of today's the same way however many objects it has", () => {
-    const directory = ofFormat(3)
-    const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    // More than one range, with holes; every third object belongs to one of 50 owners, which nobody knows.
-    database.exec(`
-      WITH RECURSIVE counted (n) AS (SELECT 10 UNION ALL SELECT n + 7 FROM counted WHERE n < 150000)
-        INSERT INTO object SELECT 1, n, printf('%08x', n * 2654435761 % 4294967296), 'shop', 'pod-' || n, n FROM counted;
-      INSERT INTO owner_edge SELECT uid, '${podKind}', namespace, name, iif(number % 3 = 0,
-        json_array(json_object('apiVersion', 'apps/v1', 'kind', 'ReplicaSet', 'name', 'set-' || (number % 50), 'uid', 'owner-' || (number % 50))), ''),
-        'recorded', 0 FROM object WHERE number >= 10`)
-    database.close()
-    opened(directory)[Symbol.dispose]()
-    const extended = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
-    const wrong = extended
-      .prepare(`
-        SELECT count(*) AS count FROM object LEFT JOIN owner_set ON owner_set.id = owners
-        WHERE number >= 10 AND iif(number % 3 = 0, 'owner-' || (number % 50), '') <> coalesce(owner_references ->> '$[0].uid', '')`)
-      .get()
-    const sets = extended.prepare("SELECT count(*) AS count FROM owner_set WHERE owner_references LIKE '%set-%'").get()
-    extended.close()
-    expect({ wrong, sets }).toEqual({ wrong: { count: 0 }, sets: { count: 50 } })
-    expect(openIn(directory).filter((uid) => String(uid).startsWith("owner-"))).toHaveLength(50)
-  })
-})

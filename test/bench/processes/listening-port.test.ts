@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { describe, expect, test } from "vitest"
 import { listeningPort, parseListening } from "../../../bench/processes/listening-port.ts"
+import { patient } from "../../harness/patience.ts"
 
 const header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
 
@@ -18,7 +19,7 @@ describe("the ports of /proc/<pid>/net/tcp", () => {
 })
 
 describe.runIf(process.platform === "linux")("the port of a process", () => {
-  test("is found from outside; a process without one is an error", { timeout: 30_000 }, async () => {
+  test("is found from outside; a process without one is an error", { timeout: patient(30_000) }, async () => {
     const program = `
       const server = require("node:net").createServer()
       server.listen(0, "127.0.0.1", () => console.log(server.address().port))

@@ -16,6 +16,7 @@ import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts
 import type { MessagePackValue } from "../../../src/trace/formats/simkube/message-pack/message-pack.ts"
 import { MessagePackExtent } from "../../../src/trace/formats/simkube/message-pack/message-pack-extent.ts"
 import { encodeMessagePack } from "../../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
+import { patient } from "../../harness/patience.ts"
 import { capturedOutput, capturedTerminal } from "../captured-terminal.ts"
 
 const forecast = (objects: number, events: number, countedBefore: readonly string[] = []): Forecast => ({
@@ -166,7 +167,7 @@ describe("what is expected of a trace", () => {
     const watched = capturedTerminal({ error: { isTTY: true, columns: 80 } })
     const ended = exportCommand().run(words, watched)
     await expect
-      .poll(() => watched.standardError.text(), { timeout: 15_000 })
+      .poll(() => watched.standardError.text(), { timeout: patient(15_000) })
       .toMatch(/exporting: \d+ B, 2 of about 8 events, \d/)
     finish?.()
     expect(await ended).toBe(0)

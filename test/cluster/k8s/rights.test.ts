@@ -256,7 +256,7 @@ test("without the right to post Events it says so, and a configuration that cann
   await container.until(async () =>
     /no Event could be posted on pod \S+: HTTP 403: .*events\.k8s\.io/.test(container.log) ? true : undefined,
   )
-  expect(container.log).toContain("the changed configuration cannot be used")
+  expect(container.log).toContain("the changed configuration is invalid")
   expect(await (await fetch(`${address}/readyz?verbose`)).text()).not.toMatch(/^\[!\]/m)
   expect((await container.terminate()).code).toBe(0)
 })

@@ -33,8 +33,8 @@ describe("a legacy auth provider", () => {
   })
 
   test.each([
-    ["oidc", { "id-token": jwt({ exp: 1 }) }, "gave no token"],
-    ["openstack", {}, "gave no token"],
+    ["oidc", { "id-token": jwt({ exp: 1 }) }, "returned no token"],
+    ["openstack", {}, "returned no token"],
     ["gcp", { "access-token": "x", expiry: "2001-01-01T00:00:00Z" }, "failed: Token is expired!"],
   ])("%s with %j is an error that names it", async (name, config, reason) => {
     const credentials = await withProvider(name, config)

@@ -1,8 +1,9 @@
 import fc from "fast-check"
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { ExecPluginFailed } from "../../../src/kube/credentials/errors.ts"
 import { readExecCredential } from "../../../src/kube/credentials/exec-plugin.ts"
 import { useForMs } from "../../../src/kube/credentials/identity.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { makeCertificates } from "../certificates.ts"
 import { ManualTimers } from "../http/manual-timers.ts"
 import { authorizationOf, errorOf, kubeconfig, load, ManualClock, Workspace } from "./workspace.ts"
@@ -125,7 +126,7 @@ describe("an exec plugin", () => {
     workspace.script("plugin", "echo login required >&2; exit 3")
     clock.advance(90_000)
     expect(await credentials.endpoint()).toBe(first)
-    expect(credentials.problem?.message).toContain("ended with exit code 3; it said: login required")
+    expect(credentials.problem?.message).toContain("failed with exit code 3; its output: login required")
     expect(credentials.refreshAfter).toBe(10_000)
     clock.advance(10_000)
     expect((await errorOf(credentials.endpoint()))._tag).toBe("ExecPluginFailed")
@@ -167,17 +168,17 @@ describe("an error of an exec plugin", () => {
   })
 
   test.each([
-    ["exit 7", "ended with exit code 7"],
-    ["kill -TERM $$", "was ended by SIGTERM"],
+    ["exit 7", "failed with exit code 7"],
+    ["kill -TERM $$", "was terminated by SIGTERM"],
     ["echo secret", "did not write JSON"],
     ['echo \'{"token":"secret"}\'', "did not write an ExecCredential"],
     ["echo null", "did not write an ExecCredential"],
     [`echo '${credential({ token: "secret" }, { apiVersion: "v0" })}'`, `is configured for ${apiVersion} but wrote v0`],
-    [`echo '${credential({})}'`, "gave neither a token nor a certificate"],
-    [`echo '${credential({ clientCertificateData: "secret" })}'`, "gave a certificate without key"],
+    [`echo '${credential({})}'`, "returned neither a token nor a certificate"],
+    [`echo '${credential({ clientCertificateData: "secret" })}'`, "returned a certificate without a key"],
     [
       `echo '${credential({ token: "secret", expirationTimestamp: "soon" })}'`,
-      "gave an expirationTimestamp that is no time",
+      "returned an invalid expirationTimestamp",
     ],
     ["head -c 2000000 /dev/zero", "wrote more than 1048576 bytes"],
   ])("%s: says so, without its output", async (script, reason) => {
@@ -196,10 +197,10 @@ describe("an error of an exec plugin", () => {
       execDeadlineMs: 5_000,
     })
     const outcome = errorOf(credentials.endpoint())
-    await vi.waitFor(() => workspace.read("started"))
+    await eventually(() => workspace.read("started"))
     timers.advance(5_000)
     expect((await outcome).message).toContain("did not finish within 5 s")
-    await vi.waitFor(() => expect(openPipes()).toBe(pipesAtRest))
+    await eventually(() => expect(openPipes()).toBe(pipesAtRest))
   })
 
   test("never comes as an exception of another kind, whatever is written", () => {

@@ -193,7 +193,7 @@ describe("an error about a kubeconfig", () => {
     const home = workspace.path(".kube/config")
     expect(error._tag).toBe("NoClusterConfigured")
     expect(error.message).toBe(
-      `no cluster is configured: looked at ${home}, the service account of a pod (/pod); name a file with --kubeconfig or KUBECONFIG`,
+      `no cluster is configured: tried ${home}, the pod's service account (/pod); name a kubeconfig with --kubeconfig or KUBECONFIG`,
     )
   })
 
@@ -211,7 +211,7 @@ describe("an error about a kubeconfig", () => {
 
   test("says of any file what the system said of it", () => {
     const failure = (code: string): Error => Object.assign(new Error(`${code}: some text`), { code })
-    expect(describeFileError(failure("EACCES"))).toBe("may not be read by this user")
+    expect(describeFileError(failure("EACCES"))).toBe("cannot be read by this user")
     expect(describeFileError(failure("EIO"))).toBe("cannot be read: EIO: some text")
   })
 
@@ -247,7 +247,7 @@ describe("an error about a kubeconfig", () => {
     [
       "with a password in the server",
       kubeconfig({}, { server: "https://a:secret@h" }),
-      'server of cluster "prod" holds a user name or password',
+      'server of cluster "prod" contains a user name or password',
     ],
     [
       "with a token of digits",
@@ -257,23 +257,23 @@ describe("an error about a kubeconfig", () => {
     [
       "with a certificate but no key",
       kubeconfig({ "client-certificate": "a" }),
-      'client-certificate of user "alice" is there, but no client-key',
+      'client-certificate of user "alice" is set, but client-key is not',
     ],
     [
       "with a key but no certificate",
       kubeconfig({ "client-key": "a" }),
-      'client-key of user "alice" is there, but no client-certificate',
+      'client-key of user "alice" is set, but client-certificate is not',
     ],
     [
       "with data that is not PEM",
       kubeconfig({}, { "certificate-authority-data": "secret" }),
-      'certificate-authority-data of cluster "prod" is not base64 of a PEM text',
+      'certificate-authority-data of cluster "prod" is not base64-encoded PEM data',
     ],
     ["with groups but no user to act as", kubeconfig({ "as-groups": ["secret"] }), 'as of user "alice" is missing'],
     [
       "with a socks proxy",
       kubeconfig({}, { "proxy-url": "socks5://secret@h" }),
-      'proxy-url of cluster "prod" names a proxy that speaks socks5',
+      'proxy-url of cluster "prod" names a socks5 proxy',
     ],
     [
       "with a proxy that is no URL",
@@ -295,7 +295,7 @@ describe("an error about a kubeconfig", () => {
       kubeconfig({ exec: { command: "x", apiVersion: "y", interactiveMode: "Always" } }),
       'exec.interactiveMode of user "alice" is Always',
     ],
-    ["with a NUL in a path", kubeconfig({ tokenFile: "a\0b" }), 'tokenFile of user "alice" holds a NUL character'],
+    ["with a NUL in a path", kubeconfig({ tokenFile: "a\0b" }), 'tokenFile of user "alice" contains a NUL character'],
   ])("%s says what and where, and no secret", async (_name, text, expected) => {
     const message = await messageOf(text)
     expect(message).toContain(expected)

@@ -48,8 +48,8 @@ describe("a token file", () => {
   test.each([
     ["", "is empty"],
     ["\n", "is empty"],
-    ["two words", "does not hold a token"],
-    ["evil\r\nX-Header: 1", "does not hold a token"],
+    ["two words", "does not contain a token"],
+    ["evil\r\nX-Header: 1", "does not contain a token"],
   ])("that holds %j cannot be used", async (text, reason) => {
     const { workspace, credentials } = await start()
     workspace.write("token", text)
@@ -106,7 +106,7 @@ describe("certificate files", () => {
     const path = workspace.write("config", kubeconfig({}, { "certificate-authority": "ca.pem" }))
     const error = await errorOf((await load({ kubeconfig: path })).endpoint())
     expect(error.message).toBe(
-      `certificate authority file ${workspace.path("ca.pem")} of context "main" does not hold PEM text`,
+      `certificate authority file ${workspace.path("ca.pem")} of context "main" does not contain PEM data`,
     )
   })
 })
@@ -195,7 +195,7 @@ describe("a 401", () => {
     const first = await credentials.endpoint()
     workspace.write("config", kubeconfig({ token: "new" }, { server: "https://127.0.0.1:7443" }))
     expect((await errorOf(credentials.onUnauthorized())).message).toBe(
-      'context "main" now leads to https://127.0.0.1:7443, no longer to https://127.0.0.1:6443; start again to follow it',
+      'context "main" now points to https://127.0.0.1:7443 instead of https://127.0.0.1:6443; restart to use it',
     )
     expect(await credentials.endpoint()).toBe(first)
   })

@@ -1,9 +1,10 @@
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
-import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import type { HttpStream } from "../../../src/kube/http/response-handler.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { makeCertificates } from "../certificates.ts"
 import { startForwardProxy } from "./connect-proxy.ts"
 import { RecordedResponse } from "./recorded-response.ts"
@@ -74,7 +75,7 @@ describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
     }
     const peer = await flood.peer
     for (let pauses = 0; pauses < 3; pauses++) {
-      await vi.waitFor(() => expect(isPaused).toBe(true))
+      await eventually(() => expect(isPaused).toBe(true))
       const before = response.length
       // The server's side fills up: it has stopped making progress with bytes left to send.
       let waiting = -1
@@ -166,7 +167,7 @@ describe("what a pause kept", () => {
   test("is everything when the pause came before the connection stood", async () => {
     const { response, stream } = await start((socket) => socket.write(`${head}${chunks("a")}0\r\n\r\n`))
     stream.pause()
-    await vi.waitFor(() => expect(stream.bytesReceived).toBeGreaterThan(0))
+    await eventually(() => expect(stream.bytesReceived).toBeGreaterThan(0))
     expect(response.calls).toEqual([])
     stream.resume()
     expect(await response.ended).toEqual({ tag: "complete" })

@@ -1,8 +1,9 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { fetched, RecordedResponse } from "./recorded-response.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
@@ -100,10 +101,10 @@ describe("an idle connection", () => {
     const client = clientFor(server.url)
     const responses = [new RecordedResponse(), new RecordedResponse(), new RecordedResponse()]
     for (const response of responses) client.get("/", {}, response)
-    await vi.waitFor(() => expect(waiting).toHaveLength(3))
+    await eventually(() => expect(waiting).toHaveLength(3))
     for (const socket of waiting) socket.write(answer("x"))
     await Promise.all(responses.map((response) => response.ended))
-    await vi.waitFor(() => expect(waiting.filter((socket) => socket.closed)).toHaveLength(1))
+    await eventually(() => expect(waiting.filter((socket) => socket.closed)).toHaveLength(1))
     await Promise.all([fetched(client), fetched(client)])
     expect(server.peers).toHaveLength(3)
   })
@@ -114,7 +115,7 @@ describe("an idle connection", () => {
     const client = clientFor(server.url, timers)
     await fetched(client)
     server.peers[0]?.socket.end()
-    await vi.waitFor(() => expect(timers.pending).toBe(0))
+    await eventually(() => expect(timers.pending).toBe(0))
     expect(await fetched(client)).toMatchObject({ body: "x", outcome: complete })
   })
 

@@ -46,7 +46,7 @@ const start = (wire = new Wire()) => {
     return another
   }
   const owner = { released: (_exchange: unknown, _wire: unknown, isReusable: boolean) => released.push(isReusable) }
-  const exchange = new Exchange<Wire>(owner, connect, "GET", response, undefined)
+  const exchange = new Exchange<Wire>(owner, connect, "GET", true, response, undefined)
   exchange.start(wire)
   return { wire, fresh, released, response, exchange }
 }

@@ -6,6 +6,8 @@ import { promisify } from "node:util"
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient, type HttpClientOptions } from "../../../src/kube/http/http-client.ts"
+import { eventually } from "../../harness/eventually.ts"
+import { patient } from "../../harness/patience.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { fetched, RecordedResponse } from "./recorded-response.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
@@ -251,7 +253,7 @@ describe("aborting", () => {
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     const stream = clientFor(server.url).get("/", {}, response)
-    await vi.waitFor(() => expect(server.peers[0]?.received).toContain("GET /"))
+    await eventually(() => expect(server.peers[0]?.received).toContain("GET /"))
     stream.abort()
     expect(await response.ended).toEqual({ tag: "aborted" })
   })
@@ -272,7 +274,7 @@ describe("connecting", () => {
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     clientFor(`https://127.0.0.1:${server.port}`, { skipTlsVerify: true }, { timers }).get("/", {}, response)
-    await vi.waitFor(() => expect(server.peers).toHaveLength(1))
+    await eventually(() => expect(server.peers).toHaveLength(1))
     timers.advance(9_999)
     expect(response.calls).toEqual([])
     timers.advance(1)
@@ -285,7 +287,7 @@ describe("connecting", () => {
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     clientFor(server.url, {}, { timers, connectTimeoutMs: 50 }).get("/", {}, response)
-    await vi.waitFor(() => expect(server.peers[0]?.received).toContain("GET /"))
+    await eventually(() => expect(server.peers[0]?.received).toContain("GET /"))
     expect(timers.pending).toBe(0)
     server.peers[0]?.socket.write(answer("late"))
     expect(await response.ended).toEqual(complete)
@@ -315,7 +317,7 @@ test("an idle connection does not keep a process alive", async () => {
     const { HttpClient } = await import(${JSON.stringify(module)})
     const client = new HttpClient({ server: "${server.url}", headers: [] }, { userAgent: "x" })
     client.get("/", {}, { head() {}, data(b, s, e) { process.stdout.write(b.toString("latin1", s, e)) }, end() {} })`
-  const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { timeout: 5_000 })
+  const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { timeout: patient(5_000) })
   expect((await run).stdout).toBe("done")
   // The server never closed it.
   expect(server.peers).toHaveLength(1)

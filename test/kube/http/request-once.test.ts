@@ -3,10 +3,11 @@ import type { Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { request } from "../../../src/kube/http/request-effect.ts"
-import { describeFailure, postOnce, requestOnce } from "../../../src/kube/http/request-once.ts"
+import { describeFailure, requestOnce, sendOnce } from "../../../src/kube/http/request-once.ts"
+import { eventually } from "../../harness/eventually.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 
@@ -17,7 +18,7 @@ const clientFor = (server: string): HttpClient => {
 }
 
 const asked = async (server: TcpServer): Promise<Socket> => {
-  await vi.waitFor(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))
+  await eventually(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))
   return server.peers[0]?.socket as Socket
 }
 
@@ -41,13 +42,14 @@ describe("a one-off request", () => {
     })
     const client = clientFor(server.url)
     const body = JSON.stringify({ token: "grün" })
-    expect(await postOnce(client, "/reviews", body)).toMatchObject({ body: Buffer.from("1") })
+    const review = { method: "POST", path: "/reviews", body } as const
+    expect(await sendOnce(client, review)).toMatchObject({ body: Buffer.from("1") })
     expect(server.peers[0]?.received).toMatch(/^POST \/reviews HTTP\/1\.1\r\n/)
     expect(server.peers[0]?.received).toContain(
       `\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n{"token":`,
     )
     const headers = { "Content-Type": "text/plain" }
-    expect(await postOnce(client, "/reviews", body, { headers })).toMatchObject({
+    expect(await sendOnce(client, review, { headers })).toMatchObject({
       tag: "failed",
       end: { code: "ERR_INVALID_REQUEST" },
     })

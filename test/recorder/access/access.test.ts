@@ -21,9 +21,9 @@ describe("the token of a request", () => {
     }
     expect(refused({})).toContain("Authorization: Bearer TOKEN")
     for (const header of ["hush", "Basic hush", "Bearer", "Bearer ", "Bearer hush hush", "Bearer hush, Bearer hush"]) {
-      expect(refused({ authorization: header })).toBe("the header Authorization is not Bearer TOKEN")
+      expect(refused({ authorization: header })).toBe("the header Authorization must have the form Bearer TOKEN")
       expect(refused({ "kubereel-authorization": header, authorization: "Bearer good" })).toBe(
-        "the header Kubereel-Authorization is not Bearer TOKEN",
+        "the header Kubereel-Authorization must have the form Bearer TOKEN",
       )
     }
   })

@@ -53,7 +53,7 @@ describe("the name by which a recorder is asked", () => {
 
   test("is quoted in the refusal, as far as a line has room", async () => {
     const decision = await decide({ host: `evil.example${"x".repeat(5000)}` })
-    expect(decision).toMatchObject({ message: expect.stringMatching(/^this recorder is not called "evil\.examplex+/) })
+    expect(decision).toMatchObject({ message: expect.stringMatching(/^the host name "evil\.examplex+/) })
     expect(decision.tag === "refused" && decision.message.length).toBeLessThan(500)
   })
 

@@ -82,7 +82,7 @@ describe("who may is for the API server to say", () => {
       tag: "refused",
       status: 403,
       message:
-        "system:serviceaccount:shop:ci may not create exports.kubereel.dev in namespace kubereel. A Role there, bound to it, " +
+        "system:serviceaccount:shop:ci may not create exports.kubereel.dev in namespace kubereel. A Role there, bound to this user, " +
         'needs the rule {apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create"]}',
     })
     expect(await asked.decide("metrics")).toMatchObject({

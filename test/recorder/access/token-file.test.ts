@@ -49,13 +49,13 @@ test("a file that does not serve lets nobody in, is told of once, and again when
   expect(await decide()).toBe(503)
   await writeFile(path, first)
   expect([await decide(), await decide()]).toEqual(["the holder of token 1", "the holder of token 1"])
-  expect(said).toEqual([expect.stringContaining("ENOENT"), expect.stringContaining("it holds no token"), undefined])
+  expect(said).toEqual([expect.stringContaining("ENOENT"), expect.stringContaining("it contains no token"), undefined])
 })
 
 test.each([
   ["short", "line 1 is shorter than 16 characters"],
-  [`${first}\nwith a space in the middle`, "line 2 has characters that no bearer token has"],
-  [`apiVersion: v1\nkind: Secret`, "line 1 has characters"],
+  [`${first}\nwith a space in the middle`, "line 2 contains characters that are not allowed in a bearer token"],
+  [`apiVersion: v1\nkind: Secret`, "line 1 contains characters"],
 ])("%j is no file of tokens, and what is said holds nothing of it", async (content, reason) => {
   await writeFile(path, content)
   const error = await readTokenFile(path).catch((cause: Error) => cause)

@@ -174,7 +174,7 @@ test("a file that is gone is told once, and noticed when it is there again", asy
   const { noticed, advance } = await watched()
   unlinkSync(file)
   await advance(20_000)
-  expect(noticed).toEqual([expect.stringContaining("there is no such file")])
+  expect(noticed).toEqual([expect.stringContaining("file not found")])
   writeFileSync(file, of("v1.Node"))
   await advance(6000)
   expect(noticed.slice(1)).toEqual(["v1.Node"])

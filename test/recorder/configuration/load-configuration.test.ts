@@ -45,13 +45,13 @@ describe("a configuration file", () => {
   test("that is missing, a directory or forbidden is named together with what to do", async () => {
     const missing = join(folder, "none.yml")
     expect((await failure(missing)).message).toBe(
-      `cannot read the configuration ${missing}: there is no such file. Give its path with --config`,
+      `cannot read the configuration ${missing}: file not found. Pass its path with --config`,
     )
     expect((await failure(folder)).message).toBe(
-      `cannot read the configuration ${folder}: it is a directory. Give the file inside it`,
+      `cannot read the configuration ${folder}: it is a directory. Name the file inside it`,
     )
     expect((await failure("a.yml", { readBeginning: failingWith("EACCES") })).message).toBe(
-      "cannot read the configuration a.yml: you may not read it. Change its permissions, or run as its owner",
+      "cannot read the configuration a.yml: permission denied. Change its permissions, or run as its owner",
     )
     expect((await failure("a.yml", { readBeginning: failingWith("EIO") })).message).toBe(
       "cannot read the configuration a.yml: reading failed (EIO)",

@@ -138,7 +138,7 @@ trackedObjects:
     const text = "trackedObjects:\n  v1.Pod: {trackLifecycle: true}\n  /v1.Pod: {skipOwned: true}\n"
     expect(kindsOf(text)).toMatchObject([{ gvkText: "v1.Pod", trackLifecycle: false, skipOwned: "export" }])
     expect(warningsOf(text)).toEqual([
-      "tracer.yml:3:3: v1.Pod stands twice, first in line 2; the last one counts, as in SimKube",
+      "tracer.yml:3:3: v1.Pod appears twice, first in line 2; the last one wins, as in SimKube",
     ])
   })
 
@@ -222,7 +222,7 @@ trackedObjects:
   test("secrets are recorded only when allowed", () => {
     const text = "trackedObjects: {v1.Secret: {}}"
     expect(mistakesOf(text)).toEqual([
-      "tracer.yml:1:18: v1.Secret is refused: a recording would hold every secret of the cluster in plain text. Leave the kind out, or start with --allow-secrets if that is what you want",
+      "tracer.yml:1:18: v1.Secret is not allowed: the recording would contain every secret of the cluster in plain text. Remove the kind, or use --allow-secrets to record it anyway",
     ])
     expect(mistakesOf("trackedObjects: {/v1.Secret: {}}")).toHaveLength(1)
     expect(accept(text, true).configuration.kinds).toHaveLength(1)
@@ -234,7 +234,7 @@ trackedObjects:
         "trackedObjects: {apps/v1.Deploymnet: {}, autoscaling/v1.HorizontalPodAutoscaler: {}, example.com/v1.Deployments: {}}",
       ),
     ).toEqual([
-      'tracer.yml:1:18: apps/v1.Deploymnet is not a built-in kind known to kubereel; did you mean "apps/v1.Deployment"? It is recorded as soon as the cluster has it',
+      'tracer.yml:1:18: apps/v1.Deploymnet is not a built-in kind that kubereel knows; did you mean "apps/v1.Deployment"? It will be recorded once the cluster has it',
     ])
   })
 })
@@ -246,7 +246,7 @@ test("settings that do nothing are warned of", () => {
     ),
   ).toEqual([
     "tracer.yml:1:18: ignore of v1.Pod has no effect with detect: all, which counts every new resourceVersion; set detect to content or spec",
-    'tracer.yml:1:98: ignore[0] of v1.Event is "/a/*/b"; * is not a wildcard here, it names a member called *',
+    'tracer.yml:1:98: ignore[0] of v1.Event is "/a/*/b"; * is not a wildcard here, but the name of a member',
   ])
 })
 
@@ -293,7 +293,7 @@ describe("files that are no configuration", () => {
     const list = Array.from({ length: 3000 }, () => "/a").join(",")
     const text = `settings: &settings {ignore: [${list}]}\ntrackedObjects:\n${things}`
     expect(mistakesOf(text)).toEqual([
-      "tracer.yml:1:1: the file holds more than 100000 values once its aliases are followed; repeat fewer",
+      "tracer.yml:1:1: the file contains more than 100000 values after expanding aliases; use fewer aliases",
     ])
   })
 
@@ -357,7 +357,7 @@ describe("mistakes inside a kind", () => {
 
   test("a path SimKube would refuse to read back is refused, and told why", () => {
     expect(mistakesOf(withSettings("podSpecTemplatePaths: [/spec/template]", "apps/v1.ReplicaSet"))).toEqual([
-      'tracer.yml:2:47: podSpecTemplatePaths of apps/v1.ReplicaSet is "/spec/template"; SimKube fixes it at "/spec" and refuses traces that say otherwise. Leave the key out',
+      'tracer.yml:2:47: podSpecTemplatePaths of apps/v1.ReplicaSet is "/spec/template"; SimKube fixes it at "/spec" and rejects traces with other paths. Omit the key',
     ])
     expect(mistakesOf(withSettings("podSpecTemplatePath: /x", "v1.Pod"))).toHaveLength(1)
   })

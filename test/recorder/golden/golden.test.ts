@@ -146,7 +146,6 @@ async function exportRecording(
   // The window that SimKube exported began with its first event and ended after its last.
   const seconds = simkube.changes.map((change) => change.seconds)
   const { pieces } = openExport(directory, {
-    export: 1,
     format: "simkube",
     cut,
     fromTime: (Math.min(...seconds) - 60) * 1_000_000,

@@ -1,10 +1,11 @@
 /** What happens to one kind is nothing to another. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { patient } from "../../harness/patience.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
-test("20 expired watches of one kind leave another kind's stream alone", { timeout: 60_000 }, async () => {
+test("20 expired watches of one kind leave another kind's stream alone", { timeout: patient(60_000) }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked("apps/v1.Deployment"), tracked("v1.ConfigMap")] })
   const { sandbox } = recorded
   const busy = new Workload(sandbox, ["apps/v1.Deployment"], 1)

@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
@@ -12,7 +13,7 @@ const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const killsEach = 20
 
 test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
-  timeout: 180_000,
+  timeout: patient(180_000),
 }, async () => {
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
   const recorded = await RecordedSandbox.start({
@@ -63,7 +64,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
 })
 
 test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, {
-  timeout: 180_000,
+  timeout: patient(180_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),

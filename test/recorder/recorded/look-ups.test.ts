@@ -5,6 +5,7 @@
 import { expect, test } from "vitest"
 import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
 import type { StoredObject } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
 import { describeChanges, differences, ledgerOf, until } from "./recorded-sandbox.ts"
 
@@ -24,7 +25,7 @@ const settings = "{trackLifecycle: true, detect: all}"
 test.each([
   ["are recorded too", { [deployment]: settings, [pod]: "{}" }],
   ["are followed alone", { [deployment]: settings }],
-])(`${questions} owners are unknown and pods %s`, { timeout: 180_000 }, async (_, kinds) => {
+])(`${questions} owners are unknown and pods %s`, { timeout: patient(180_000) }, async (_, kinds) => {
   const recorder = await OwnerRecorder.start(kinds)
   const { sandbox } = recorder
   const change = (index: number, round: number): StoredObject =>
@@ -71,9 +72,9 @@ test.each([
     const askedAt = performance.now()
     const early = await recorder.trace({ owner_deadline_ms: ownerDeadlineMs })
     const tookMs = performance.now() - askedAt
-    // Ten times as long would still tell it from an export that waits for its look-ups: those are never answered.
+    // Any end tells it from an export that waits for its look-ups: those are never answered.
     expect(tookMs).toBeGreaterThanOrEqual(ownerDeadlineMs)
-    expect(tookMs).toBeLessThan(5000)
+    expect(tookMs).toBeLessThan(patient(2500))
     expect(early.unknownOwners).toMatch(
       new RegExp(`^${questions} \\((${replicaSet} ${namespace}/rs-\\d+, ){20}\\.\\.\\.\\)$`),
     )

@@ -5,7 +5,6 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Effect from "effect/Effect"
-import { parseNamespaces } from "../../../src/actors/watcher/progress/namespace-text.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { type Change, RecordedSandbox, type RecordedSandboxOptions, until } from "./recorded-sandbox.ts"
 
@@ -135,14 +134,10 @@ const isIn = (path: string, namespace: string): boolean => path.includes(`/names
 
 /** What the store knows of each namespace of a kind. */
 export const namespacesOf = async (recorded: RecordedSandbox, gvk: string): Promise<ReadonlyMap<string, bigint>> => {
-  const { resumeVersion } = await Effect.runPromise(
-    recorded.actors.store
-      .call("kindState", gvk)
-      .pipe(Effect.orElseSucceed(() => ({ resumeVersion: "", completeTime: 0 }))),
+  const { namespaces } = await Effect.runPromise(
+    recorded.actors.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => ({ namespaces: [] }))),
   )
-  return new Map(
-    (parseNamespaces(resumeVersion) ?? []).map(({ namespace, version }) => [namespace, BigInt(version || 0)]),
-  )
+  return new Map(namespaces.map(({ namespace, resumeVersion }) => [namespace, BigInt(resumeVersion || 0)]))
 }
 
 /** Changes of the ledger that lie in these namespaces. */

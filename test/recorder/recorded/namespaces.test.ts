@@ -5,9 +5,11 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import {
   caughtUpIn,
   expired,
@@ -142,7 +144,12 @@ test("410 in one namespace is a gap and a list of that one; the other streams on
   await caughtUpIn(recorded, sandbox, configMaps, both)
   const { changes } = await recorded.export()
   expect(gapsOf(recorded)).toMatchObject([
-    { gvk: configMaps, reason: "expired", detail: expect.stringMatching(/^in namespace shop: /) },
+    {
+      gvk: configMaps,
+      reason: "expired",
+      namespace: "shop",
+      detail: expect.stringMatching(/^the server no longer had/),
+    },
   ])
   expect([server.lists("stock"), server.watches("stock")]).toEqual([listedBefore, watchedBefore])
   const alarms = recorded.notices.flatMap((notice) =>
@@ -176,7 +183,7 @@ const aliveOf = (sandbox: Sandbox): ReadonlyArray<string> => {
 }
 
 test("killed again and again while both stream, the watcher resumes both and records nothing twice", {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const { server, sandbox, recorded } = await start()
   await watching(recorded)
@@ -232,7 +239,12 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(recorded.actors.statuses.verboseReadiness()).toMatch(/^\[!\]v1\.ConfigMap forbidden: namespace stock /)
   const now = Date.now() * 1000
   const coverage = () =>
-    coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now * 2 }, now).kinds[0]
+    coverageOf(
+      readCoverage(recorded.directory, { fromTime: 0, untilTime: now * 2 }),
+      recorded.actors.statuses.all(),
+      { start: 0, end: now * 2 },
+      now,
+    ).kinds[0]
   expect(coverage()).toMatchObject({ state: "forbidden", ranges: [] })
 
   // Another life: what is permitted goes on where it was, and is not listed a second time.
@@ -253,7 +265,12 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(changes.map(({ name }) => name)).toEqual(["before", "after", "meanwhile", "unseen"])
   expect(gaps).toEqual([])
   const later = Date.now() * 1000
-  const whole = coverageOf(again.directory, again.actors.statuses.all(), { start: 0, end: later * 2 }, later)
+  const whole = coverageOf(
+    readCoverage(again.directory, { fromTime: 0, untilTime: later * 2 }),
+    again.actors.statuses.all(),
+    { start: 0, end: later * 2 },
+    later,
+  )
   expect(whole.kinds[0]?.ranges).toHaveLength(1)
 })
 
@@ -285,9 +302,9 @@ test("a namespace is added and another taken away while it is recorded: the one 
   expect(server.lists("shop")).toBe(1)
   expect(changes.filter(({ action, name }) => action === "vanished" && name === "left")).toHaveLength(1)
   expect(changes.filter(({ name }) => name === "before" || name === "after")).toHaveLength(2)
-  expect(gapsOf(recorded).map(({ reason, detail }) => `${reason}: ${detail}`)).toEqual([
-    "stopped: not recorded any more, and taken for gone: what is in namespace stock",
-    "stopped: in namespace bank: what is recorded of the kind was changed from namespaces shop,stock to namespaces bank,shop; its present state was listed",
+  expect(gapsOf(recorded).map(({ namespace, reason, detail }) => `${namespace} ${reason}: ${detail}`)).toEqual([
+    "stock stopped: the namespace is no longer recorded; what was in it is taken for gone",
+    "bank stopped: what is recorded of the kind was changed from namespaces shop,stock to namespaces bank,shop; its present state was listed",
   ])
 
   // Down to one: it still needs no list.
@@ -351,7 +368,12 @@ test("a kind in which nothing happens is complete as soon as all its namespaces 
   await watching(recorded)
   expect([...(await namespacesOf(recorded, configMaps)).keys()]).toEqual(both)
   const now = Date.now() * 1000
-  const coverage = coverageOf(recorded.directory, recorded.actors.statuses.all(), { start: 0, end: now }, now)
+  const coverage = coverageOf(
+    readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
+    recorded.actors.statuses.all(),
+    { start: 0, end: now },
+    now,
+  )
   expect(coverage.kinds[0]).toMatchObject({ state: "watching", gaps: [] })
 })
 
@@ -384,9 +406,9 @@ test("another cluster behind the same address is another for all namespaces: one
   expect(epoch).toBe(1)
   expect(
     gapsOf(again)
-      .map(({ reason, detail }) => `${reason} ${detail.split(":", 1)[0]}`)
+      .map(({ reason, namespace }) => `${reason} ${namespace}`)
       .sort(),
-  ).toEqual(both.map((namespace) => `cluster-restored in namespace ${namespace}`))
+  ).toEqual(both.map((namespace) => `cluster-restored ${namespace}`))
   expect(both.map((namespace) => other.lists(namespace))).toEqual([1, 1])
   expect(await aliveIn(again)).toEqual(both.map((namespace) => `only-${namespace}`))
   put(other.sandbox, "stock", "later")
@@ -449,9 +471,7 @@ test("lives of pods are followed in each namespace, and a list of one ends none 
   sandbox.delete(pods, "stock", "goes")
   await caughtUpIn(second, sandbox, pods, both)
   expect(livesOf(second)).toEqual(["shop/goes ended", "shop/stays runs", "stock/goes ended", "stock/stays runs"])
-  expect(gapsOf(second).map(({ gvk, detail }) => `${gvk} ${detail.split(":", 1)[0]}`)).toEqual([
-    `${pods} in namespace shop`,
-  ])
+  expect(gapsOf(second).map(({ gvk, namespace }) => `${gvk} ${namespace}`)).toEqual([`${pods} shop`])
   expect([server.lists("shop"), server.lists("stock")]).toEqual([2, 1])
 })
 
@@ -476,8 +496,8 @@ test("lives of pods that are switched on where pods of several namespaces are re
   expect(lives.sort()).toEqual(["shop/one", "stock/one"])
   expect(both.map((namespace) => server.lists(namespace))).toEqual([2, 2])
   // Whose list is complete first is the server's business.
-  const gaps = gapsOf(recorded).map(({ gvk, reason, detail }) => `${gvk} ${reason} ${detail.split(":", 1)[0]}`)
-  expect(gaps.sort()).toEqual([`${pods} stopped in namespace shop`, `${pods} stopped in namespace stock`])
+  const gaps = gapsOf(recorded).map(({ gvk, reason, namespace }) => `${gvk} ${reason} ${namespace}`)
+  expect(gaps.sort()).toEqual([`${pods} stopped shop`, `${pods} stopped stock`])
 })
 
 const startWith = async (kind: TrackedKind) => {
@@ -492,7 +512,7 @@ const startWith = async (kind: TrackedKind) => {
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
 test(`whatever happens to which namespace, the recording ends as the cluster is, and what has no gap is all there (seed ${seed})`, {
-  timeout: 120_000,
+  timeout: patient(120_000),
 }, async () => {
   const { server, sandbox, recorded: first } = await start()
   let recorded = first
@@ -552,7 +572,7 @@ test(`whatever happens to which namespace, the recording ends as the cluster is,
       .filter(({ uid, action }) => uids.has(uid) && action !== "vanished")
       .map(({ resourceVersion }) => Number(resourceVersion))
     const missing = wanted.filter(({ resourceVersion }) => !versions.includes(Number(resourceVersion)))
-    const own = gaps.filter(({ detail }) => detail.startsWith(`in namespace ${namespace}: `))
+    const own = gaps.filter((gap) => gap.namespace === namespace)
     // Every change that is missing lies in a gap of its own namespace.
     const uncovered = missing.filter(
       ({ resourceVersion }) =>

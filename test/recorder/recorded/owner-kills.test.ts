@@ -8,6 +8,7 @@ import { expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { readTrace } from "./owner-recorder.ts"
 import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
@@ -23,7 +24,7 @@ test.each([
 ])(
   `%s no owner, killed %d times at 2,000 events/s (seed ${seed})`,
   {
-    timeout: 120_000,
+    timeout: patient(120_000),
   },
   async (_, killsEach, isStoreKilled) => {
     console.log(`kill test of the owner-resolver: KUBEREEL_TEST_SEED=${seed}`)

@@ -6,6 +6,7 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
@@ -66,7 +67,7 @@ const compared = (recorded: RecordedSandbox, workload: PodWorkload, fromSeconds:
 test.each(streams)(
   `the watcher of %s and the store, killed %d times at 2,000 events/s, lose and repeat no life (seed ${seed})`,
   {
-    timeout: 180_000,
+    timeout: patient(180_000),
   },
   async (stream, killsEach, kinds) => {
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
@@ -125,7 +126,7 @@ test.each(streams)(
 test.each(streams)(
   `with a history of 50 events, what %s misses lies in gaps, and pods that exist are right (seed ${seed})`,
   {
-    timeout: 180_000,
+    timeout: patient(180_000),
   },
   async (stream, _, kinds) => {
     const recorded = await RecordedSandbox.start({ kinds, sandbox: { historyLimit: 50 } })
@@ -156,7 +157,9 @@ test.each(streams)(
 )
 
 describe("switching lifecycles on and off", () => {
-  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", async () => {
+  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", {
+    timeout: patient(40_000),
+  }, async () => {
     let recorded = await RecordedSandbox.start({ kinds: unfollowed })
     const { sandbox, directory } = recorded
     const again = async (kinds: RecordedSandboxOptions["kinds"], stream: string): Promise<void> => {
@@ -211,7 +214,7 @@ describe("switching lifecycles on and off", () => {
     } finally {
       await recorded.close()
     }
-  }, 40_000)
+  })
 })
 
 test("pods are followed from the start, whether or not their owners are there yet (W-32), and the watcher is named", async () => {

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
@@ -16,7 +17,7 @@ const kills = 10
 const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
 test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
-  timeout: 180_000,
+  timeout: patient(180_000),
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-sigkill-"))
   const sandbox = await Sandbox.start({ bookmarkInterval: 500 })

@@ -12,6 +12,8 @@ import { type RecorderActors, type RecorderNotice, startRecorderActors } from ".
 import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
+import { closeIfTestFails } from "../../harness/started.ts"
 
 /** One change as ledger and export name it. */
 export interface Change {
@@ -75,6 +77,7 @@ export class RecordedSandbox {
   readonly directory: string
   readonly notices: ReadonlyArray<RecorderNotice>
   readonly #scope: Scope.Closeable
+  readonly #isClosed: () => void
 
   private constructor(
     sandbox: Sandbox,
@@ -88,6 +91,7 @@ export class RecordedSandbox {
     this.directory = directory
     this.notices = notices
     this.#scope = scope
+    this.#isClosed = closeIfTestFails(() => this.close())
   }
 
   static async start(options: RecordedSandboxOptions): Promise<RecordedSandbox> {
@@ -197,6 +201,7 @@ export class RecordedSandbox {
 
   /** Stops the recording in order; the sandbox goes on. */
   async stopRecording(): Promise<void> {
+    this.#isClosed()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
   }
 
@@ -240,7 +245,7 @@ export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<
   }
 }
 
-/** Polls a condition that another thread brings about. */
+/** Polls a condition that another thread brings about. The deadline is that of an idle machine. */
 export const until = async (
   condition: () => Promise<boolean>,
   what: () => string,
@@ -248,7 +253,8 @@ export const until = async (
 ): Promise<void> => {
   const started = performance.now()
   while (!(await condition())) {
-    if (performance.now() - started > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)
+    const waitedMs = performance.now() - started
+    if (waitedMs > patient(deadlineMs)) throw new Error(`waited ${Math.round(waitedMs)} ms for ${what()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

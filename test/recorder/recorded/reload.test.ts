@@ -7,12 +7,14 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ConfigurationWatch } from "../../../src/recorder/configuration/configuration-watch.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { systemClock } from "../../../src/runtime/clock.ts"
+import { patient } from "../../harness/patience.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { type Change, differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
@@ -91,7 +93,7 @@ const unexplained = (
 }
 
 test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles switched on, and the others never notice (seed ${seed})`, {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(statefulSets), tracked(configMaps, "content")],
@@ -161,7 +163,12 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
     expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
     const now = Date.now() * 1000
-    const coverage = coverageOf(recorded.directory, actors.statuses.all(), { start: 0, end: now }, now)
+    const coverage = coverageOf(
+      readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
+      actors.statuses.all(),
+      { start: 0, end: now },
+      now,
+    )
     const removed = coverage.kinds.find(({ gvk }) => gvk === statefulSets)
     expect(removed).toMatchObject({ state: "untracked", gaps: [] })
     expect(removed?.ranges.map(({ end }) => end)).toEqual([untilMicros + 1])
@@ -297,7 +304,7 @@ test("changes asked for at once are made one after another, and the last one hol
 })
 
 test(`changes while the store is killed again and again lose and repeat nothing (seed ${seed})`, {
-  timeout: 60_000,
+  timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
@@ -426,7 +433,9 @@ const limitFiles = (bytes: number | "unlimited"): void => {
 
 afterEach(() => limitFiles("unlimited"))
 
-test("a change while the disk is full is made all the same, and loses nothing", { timeout: 40_000 }, async () => {
+test("a change while the disk is full is made all the same, and loses nothing", {
+  timeout: patient(40_000),
+}, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
   const fill = (count: number): void => {
@@ -478,7 +487,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
 })
 
 test("a kind that is removed while its watcher waits to start does not stand in the way of its next one", {
-  timeout: 40_000,
+  timeout: patient(40_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const { actors, sandbox } = recorded

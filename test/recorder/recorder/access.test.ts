@@ -70,7 +70,7 @@ describe("with --auth token", () => {
       outcome: "whole",
     })
     await ask(recorder, "/export", { Authorization: "Bearer stolen-token-of-somebody" })
-    await recorder.until(() => logged(recorder, "turned away").some(({ status }) => status === 401), "the other line")
+    await recorder.until(() => logged(recorder, "rejected").some(({ status }) => status === 401), "the other line")
     expect(recorder.log).not.toContain(token)
     expect(recorder.log).not.toContain("stolen-token")
   })
@@ -80,7 +80,7 @@ describe("with --auth token", () => {
     const shown = place.reel(...words, place.path("with"), "--token-file", place.path("tokens"))
     expect([(await shown.ended).code, shown.log]).toEqual([0, expect.stringMatching(/: \d+ events?, /)])
     const bare = place.reel(...words, place.path("without"))
-    expect([(await bare.ended).code, bare.log]).toEqual([4, expect.stringContaining("Give a token with --token-file")])
+    expect([(await bare.ended).code, bare.log]).toEqual([4, expect.stringContaining("Pass a token with --token-file")])
   })
 
   test("a client that sends its body before it hears of the refusal hears of it all the same", async () => {
@@ -122,7 +122,7 @@ describe("W-19: a recorder that would let everybody in", () => {
     const refused = start("--bind", "0.0.0.0")
     expect((await refused.ended).code).toBe(2)
     expect(refused.log).toMatch(
-      /others can reach 0\.0\.0\.0.*--auth kubernetes or --auth token, or insist with --allow-anonymous/,
+      /other machines can reach 0\.0\.0\.0.*--auth kubernetes or --auth token, or allow it with --allow-anonymous/,
     )
     const insisted = start("--bind", "0.0.0.0", "--allow-anonymous")
     await insisted.ready()
@@ -133,7 +133,7 @@ describe("W-19: a recorder that would let everybody in", () => {
     const more = ["--auth", "token", "--token-file", place.write("empty", "\n")]
     const refused = place.record({ cluster: { server: sandbox.url }, more, name: "none", dataDir: place.path("none") })
     expect((await refused.ended).code).toBe(2)
-    expect(refused.log).toContain("it holds no token")
+    expect(refused.log).toContain("it contains no token")
   })
 })
 
@@ -164,13 +164,13 @@ describe("without --auth", () => {
     for (const path of ["/metrics", "/v1/coverage", "/export"]) {
       expect(await asPage(path, { Host: "evil.example:7777" })).toEqual([
         421,
-        expect.stringMatching(/^this recorder is not called "evil\.example:7777": .*--allow-host/),
+        expect.stringMatching(/^the host name "evil\.example:7777" is not allowed: .*--allow-host/),
       ])
     }
     for (const path of ["/healthz", "/readyz"])
       expect(await asPage(path, { Host: "evil.example" })).toEqual([200, "ok\n"])
-    await recorder.until(() => logged(recorder, "turned away").length === 3, "the lines")
-    expect(logged(recorder, "turned away")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
+    await recorder.until(() => logged(recorder, "rejected").length === 3, "the lines")
+    expect(logged(recorder, "rejected")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
   })
 
   test("a page of another origin starts no export", async () => {

@@ -1,6 +1,7 @@
 /** Servers that refuse, fall silent, talk nonsense, go away and come back as somebody else: what a person sees, and what is lost. */
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { makeCertificates } from "../../kube/certificates.ts"
 import { Workplace } from "./recorder-command.ts"
 
@@ -8,7 +9,7 @@ const configMap = (name: string) => ({ metadata: { namespace: "shop", name } })
 const training = "ml.example.com/v1.Training"
 
 /** Concurrent, because most of the time passes in the back-off that a real server deserves. */
-describe.concurrent("a server that", { timeout: 40_000 }, () => {
+describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
   test("lacks a kind and forbids another does not keep the others from being recorded", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
@@ -122,7 +123,7 @@ describe.concurrent("a server that", { timeout: 40_000 }, () => {
     const { code, tookMs } = await recorder.stop()
     expect(code).toBe(3)
     // Its own requests may take 30 s.
-    expect(tookMs).toBeLessThan(10_000)
+    expect(tookMs).toBeLessThan(patient(4000))
   })
 
   test("falls silent later is noticed, and what happened meanwhile is recorded", async ({ expect }) => {
@@ -148,7 +149,7 @@ describe.concurrent("a server that", { timeout: 40_000 }, () => {
     await sandbox.faults.refuseConnections()
     const recorder = place.record({ cluster: { server: sandbox.url } })
     const detail = await recorder.inState("v1.ConfigMap", /failing/)
-    expect(detail).toMatch(/ECONNREFUSED.*nothing listens there/)
+    expect(detail).toMatch(/ECONNREFUSED.*connection refused/)
     await sandbox.faults.acceptConnections()
     await recorder.until(async () => (await recorder.exported()).length === 1, "the object", 20_000)
     await recorder.inState("v1.ConfigMap", /watching/)
@@ -204,7 +205,7 @@ describe.concurrent("a server that", { timeout: 40_000 }, () => {
     const trouble = (recorder: ReturnType<typeof start>): Promise<string> => recorder.inState("v1.ConfigMap", /failing/)
 
     const withoutAuthority = start("no-authority", sandbox.url, {})
-    expect(await trouble(withoutAuthority)).toMatch(/not signed by the certificate-authority of the kubeconfig/)
+    expect(await trouble(withoutAuthority)).toMatch(/not signed by the kubeconfig's certificate-authority/)
     const otherHost = start("other-host", elsewhere.url, authority)
     expect(await trouble(otherHost)).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID\).*tls-server-name/)
     const plain = start("plain", sandbox.url.replace("https", "http"), authority)

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { createServer } from "node:net"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { kubeconfigOf, type RecorderProcess, Workplace } from "./recorder-command.ts"
 
 /** A start that fails must not go through the back-off of an actor that crashes: five restarts take 3 s and more. */
@@ -15,7 +16,7 @@ const linesOfFailedStart = async (recorder: RecorderProcess): Promise<ReadonlyAr
 
 const nobody = 65_534
 
-describe.concurrent("a recorder does not start", { timeout: 30_000 }, () => {
+describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, () => {
   test("without a kubeconfig that can be used", async ({ expect }) => {
     await using place = new Workplace()
     const start = (text: string | undefined, ...more: string[]) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import { CredentialRefresh, type EndpointSource } from "../../../src/recorder/credential-refresh.ts"
+import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
+import { CredentialRefresh } from "../../../src/recorder/credential-refresh.ts"
 
 /** A source that counts what it is asked, and fails while it is told to. */
 class ScriptedSource implements EndpointSource {

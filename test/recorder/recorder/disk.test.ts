@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { renameSync, rmSync } from "node:fs"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { Workplace } from "./recorder-command.ts"
 
 /** Objects that do not compress: 20 kB each on disk. */
@@ -19,7 +20,7 @@ const fill = (sandbox: Sandbox, from: number, count: number): void => {
 /** No file may grow beyond 1 MB, until prlimit(1) of util-linux allows it again. */
 const smallDisk = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=1000000:unlimited", ...words]
 
-describe.concurrent("a recorder", { timeout: 30_000 }, () => {
+describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
   test("whose disk is full says so, drops nothing, and goes on when there is room", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
@@ -53,7 +54,7 @@ describe.concurrent("a recorder", { timeout: 30_000 }, () => {
     await recorder.says(/ERROR the recording cannot be written/)
     const { code, tookMs } = await recorder.stop()
     expect(code).toBe(3)
-    expect(tookMs).toBeLessThan(12_000)
+    expect(tookMs).toBeLessThan(patient(6000))
     expect(recorder.log).toMatch(/ERROR v1\.ConfigMap: the last events received could not be written\. Start again/)
     const later = place.record({ cluster })
     await later.until(async () => (await later.exported()).length === 100, "a hundred events")

@@ -46,11 +46,11 @@ test("a mistake is told with its place, and is mended by the old text as by a ne
     await Effect.runPromise(Effect.scoped(program))
     const [detekt, old, bracket, other] = told
     expect(detekt).toMatch(
-      /^ConfigurationInvalid Reload: The changed configuration cannot be used; the one before it stays in force\. .*tracer\.yml:2:\d+: unknown key "detekt"/,
+      /^ConfigurationInvalid Reload: The changed configuration is invalid; the previous one stays in force\. .*tracer\.yml:2:\d+: unknown key "detekt"/,
     )
     expect(bracket).toMatch(/^ConfigurationInvalid Reload: .*tracer\.yml:\d/)
     expect([old, other, told.length]).toEqual(["mended", "mended", 4])
-    expect(log).toContain("the changed configuration cannot be used; the one before it stays in force")
+    expect(log).toContain("the changed configuration is invalid; the previous one stays in force")
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

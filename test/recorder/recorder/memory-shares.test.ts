@@ -6,7 +6,7 @@ import { describeShortage, memoryLimitsOf } from "../../../src/recorder/memory/m
 import { memoryLimits, type WorkerRole } from "../../../src/recorder/worker-entries.ts"
 
 const mebibyte = 1024 * 1024
-const roles: ReadonlyArray<WorkerRole> = ["watcher", "store", "owner-resolver", "exporter"]
+const roles: ReadonlyArray<WorkerRole> = ["watcher", "store", "owner-resolver", "exporter", "reader"]
 const within = (bytes: number) => ({ bytes, file: "/sys/fs/cgroup/memory.max" })
 const machine = (bytes: number) => ({ bytes, file: undefined })
 
@@ -35,6 +35,7 @@ test("each role may keep what it needs, as measured, for as many objects as the 
       expect(megabytes("exporter")).toBeGreaterThan(30 + (0.6 * alive) / 1000)
       expect(megabytes("store")).toBeGreaterThan(10)
       expect(megabytes("owner-resolver")).toBeGreaterThan(24)
+      expect(megabytes("reader")).toBeGreaterThan(10)
     }),
   )
 })
@@ -63,17 +64,18 @@ test("where memory is plenty the limits are the usual ones, and young generation
 test("the pod that reel k8s prints by default gives each role room", () => {
   // 7 kinds, 10,000 objects.
   expect(memoryLimitsOf(within(560 * mebibyte), 7)).toMatchObject({
-    watcher: { oldGenerationMb: 79 },
-    store: { oldGenerationMb: 26 },
-    "owner-resolver": { oldGenerationMb: 34 },
-    exporter: { oldGenerationMb: 83 },
+    watcher: { oldGenerationMb: 71 },
+    store: { oldGenerationMb: 25 },
+    "owner-resolver": { oldGenerationMb: 33 },
+    exporter: { oldGenerationMb: 73 },
+    reader: { oldGenerationMb: 17 },
   })
 })
 
 describe("a shortage of memory", () => {
   test("names the bound, where it stands, what is needed and what to do", () => {
     expect(describeShortage(within(268_435_456), 7)).toBe(
-      "by /sys/fs/cgroup/memory.max this process may take 256 MiB of memory, and a recorder of 7 kinds needs 516 MiB when the disk is full while somebody " +
+      "by /sys/fs/cgroup/memory.max this process may take 256 MiB of memory, and a recorder of 7 kinds needs 536 MiB when the disk is full while somebody " +
         "exports: it may be ended for want of memory then. Give it more (a pod: resources.limits.memory, which reel k8s computes), or record fewer kinds",
     )
     expect(describeShortage(machine(268_435_456), 1)).toMatch(
@@ -93,7 +95,7 @@ describe("a shortage of memory", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 400e6 }), kinds, (bytes, watched) => {
         const limits = memoryLimitsOf(within(bytes), watched)
-        expect(roles.map((role) => limits[role].oldGenerationMb)).toEqual([60, 24, 32, 64])
+        expect(roles.map((role) => limits[role].oldGenerationMb)).toEqual([60, 24, 32, 64, 16])
       }),
     )
   })

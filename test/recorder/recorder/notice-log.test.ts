@@ -76,16 +76,6 @@ test("a gap is said even if its kind was failing and is well again in no time", 
   expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
 })
 
-test("a recording of an earlier format says that it takes its time, how far it is, and when it is done", () => {
-  const { said, hear } = listening()
-  for (const share of [0, 0.4567, 1]) hear({ type: "extending", from: 3, to: 4, share })
-  expect(said).toEqual([
-    expect.stringMatching(/^info the recording is of format 3 and becomes one of format 4 before anything is recorded/),
-    "info the recording is of format 3 and becomes one of format 4: 45 %",
-    "info the recording is of format 3 and is of format 4 now",
-  ])
-})
-
 test("a 401 is said once for all kinds, and again after one has recovered", () => {
   const { clock, said, kind, hear } = listening()
   const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })
@@ -130,7 +120,7 @@ test("a watcher that ended and is well again is heard of", () => {
   hear({ type: "actor", name: "watcher v1.Pod", gvk: "v1.Pod", state: "backing-off", reason: "out of memory" })
   kind("watching", "from version 8")
   expect(said.slice(1)).toEqual([
-    "warn watcher v1.Pod ended and is started again",
+    "warn watcher v1.Pod stopped and is being restarted",
     "info v1.Pod watching: from version 8",
   ])
 })

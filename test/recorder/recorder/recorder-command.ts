@@ -9,6 +9,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { patient } from "../../harness/patience.ts"
+import { closeIfTestFails } from "../../harness/started.ts"
 
 export const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
@@ -266,13 +268,7 @@ export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), "kubereel-recorder-"))
   readonly #processes: ReelProcess[] = []
   /** A test that runs out of time never comes to close its workplace. */
-  readonly #killAll = (): void => {
-    for (const { child } of this.#processes) child.kill("SIGKILL")
-  }
-
-  constructor() {
-    process.once("exit", this.#killAll)
-  }
+  readonly #isClosed = closeIfTestFails(() => this.close())
 
   path(name: string): string {
     return join(this.directory, name)
@@ -302,7 +298,7 @@ export class Workplace {
   }
 
   async close(): Promise<void> {
-    process.off("exit", this.#killAll)
+    this.#isClosed()
     await Promise.all(this.#processes.map((each) => each.kill()))
     rmSync(this.directory, { recursive: true, force: true })
   }
@@ -317,7 +313,7 @@ export class Workplace {
   }
 }
 
-/** Polls for what another process brings about. */
+/** Polls for what another process brings about. The deadline is that of an idle machine. */
 export const until = async (
   condition: () => boolean | Promise<boolean>,
   what: () => string,
@@ -325,7 +321,8 @@ export const until = async (
 ): Promise<void> => {
   const startedMs = performance.now()
   while (!(await condition())) {
-    if (performance.now() - startedMs > deadlineMs) throw new Error(`waited ${deadlineMs} ms for ${what()}`)
+    const waitedMs = performance.now() - startedMs
+    if (waitedMs > patient(deadlineMs)) throw new Error(`waited ${Math.round(waitedMs)} ms for ${what()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -46,7 +46,7 @@ test("a frame that cannot be understood restarts its watcher, not the store, and
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})
 
 test("a kind all of whose frames are refused is stopped with a gap, and the others go on", async () => {
   const recorded = await start()
@@ -76,4 +76,4 @@ test("a kind all of whose frames are refused is stopped with a gap, and the othe
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})

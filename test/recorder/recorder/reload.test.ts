@@ -3,6 +3,7 @@ import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
 import { configurationOf, Workplace } from "./recorder-command.ts"
 
 const before = { "v1.ConfigMap": "{}", "v1.ServiceAccount": "{}" }
@@ -15,7 +16,7 @@ const replace = (place: Workplace, text: string): void => {
   renameSync(`${file}.new`, file)
 }
 
-describe.concurrent("a recorder", { timeout: 40_000 }, () => {
+describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
   test.for(["told by SIGHUP", "that notices by itself"])(
     "%s records the kinds of a changed configuration",
     async (how, { expect }) => {
@@ -54,7 +55,7 @@ describe.concurrent("a recorder", { timeout: 40_000 }, () => {
     await recorder.ready()
     replace(place, "trackedObjects:\n  v1.ConfigMap: {detekt: all}\n")
     recorder.child.kill("SIGHUP")
-    await recorder.says(/the changed configuration cannot be used/)
+    await recorder.says(/the changed configuration is invalid/)
     await recorder.says(/config\.yml:2.*detekt/)
     expect(await recorder.metric("kubereel_configuration_valid")).toBe(0)
     expect((await recorder.get("/readyz")).status).toBe(200)

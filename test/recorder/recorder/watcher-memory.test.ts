@@ -24,7 +24,7 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")
     expect(ending).toMatchObject([{ gvk, reason: expect.stringContaining("JS heap out of memory") }])
     // Not "watching" while nobody was.
-    expect(states.at(-1)).toMatch(/^failing: its watcher ended and is started again: .*JS heap out of memory/)
+    expect(states.at(-1)).toMatch(/^failing: its watcher stopped and is being restarted: .*JS heap out of memory/)
     await recorded.caughtUp()
     await recorded.inState(gvk, "watching")
     const { changes, gaps } = await recorded.export()
@@ -33,4 +33,4 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
   } finally {
     await recorded.close()
   }
-}, 30_000)
+})

@@ -35,6 +35,7 @@ class Receiver {
         expect(this.#slabs.has(message.slab)).toBe(false)
         this.#slabs.set(message.slab, Buffer.from(message.memory))
       } else if ("gone" in message) expect(this.#slabs.delete(message.slab)).toBe(true)
+      else if ("end" in message) throw new Error("only streams end")
       else {
         const { slab, offset, length } = message
         frames.push(readEnvelope(this.#slabs.get(slab)?.subarray(offset, offset + length) as Buffer))

@@ -4,9 +4,10 @@
  */
 
 import { afterEach } from "vitest"
-import { HttpApiClient } from "../../../src/kube/client/api-client.ts"
-import { type Kind, kinds } from "../../../src/kube/client/kinds.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
+import type { Kind } from "../../../src/kube/kind.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { WorkloadManager, type WorkloadOptions } from "../../../src/sandbox/workload/workload-manager.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -24,7 +25,7 @@ export interface LivingOptions extends Partial<WorkloadOptions> {
 export class LivingCluster {
   readonly clock: ManualClock
   readonly sandbox: Sandbox
-  readonly api: HttpApiClient
+  readonly api: ApiClient
   readonly troubles: string[]
   manager: WorkloadManager
   #isClosed = false
@@ -34,7 +35,7 @@ export class LivingCluster {
     this.sandbox = sandbox
     this.manager = manager
     this.troubles = troubles
-    this.api = new HttpApiClient(sandbox.endpoint)
+    this.api = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-workload" })
   }
 
   static async start(options: LivingOptions = {}): Promise<LivingCluster> {

@@ -29,7 +29,7 @@ describe("The scheduler", () => {
     })
     await cluster.sees(async () => (await cluster.reasons("big")).includes("FailedScheduling"))
     const status = { allocatable: { cpu: "200" } }
-    await cluster.api.patch(kinds.nodes, { name: "virtual-2" }, "merge", { status }, "status")
+    await cluster.api.patch(kinds.nodes, { name: "virtual-2" }, "merge", { status }, { subresource: "status" })
     await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "big") as Pod))
     expect(cluster.get<Pod>(kinds.pods, "big")?.spec.nodeName).toBe("virtual-2")
   })

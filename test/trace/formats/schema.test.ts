@@ -83,6 +83,7 @@ const gap = {
   sequence: 3,
   time: 3,
   gvk: "v1.Pod",
+  namespace: "shop",
   fromVersion: "1",
   toVersion: "",
   fromTime: 1,

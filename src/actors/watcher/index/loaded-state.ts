@@ -5,13 +5,8 @@
  * are left over in the mailbox and ignored, and a run that a dying store left half sent is started over.
  */
 import type { ActorContext } from "../../../runtime/actor.ts"
-import {
-  decodeStoredState,
-  type KindResumePoint,
-  type StoredObject,
-  type StoredPod,
-  type StoredPods,
-} from "../../../wire/stored-state.ts"
+import type { StoredPod, StoredPods } from "../../../wire/stored-pods.ts"
+import { decodeStoredState, type KindResumePoint, type StoredObject } from "../../../wire/stored-state.ts"
 
 export interface LoadedState {
   readonly resume: KindResumePoint
@@ -49,14 +44,8 @@ export const receiveStoredState = (
       for (const pod of state.pods) pods.push(pod)
       if (!state.last) return
       done = true
-      const { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, listReason, selection } =
-        state
-      const { lives, nextPodNumber } = state
-      loaded({
-        resume: { resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, listReason, selection },
-        objects,
-        pods: { lives, nextPodNumber, pods },
-      })
+      const { objects: _, pods: __, last: ___, incarnation: ____, lives, nextPodNumber, ...resume } = state
+      loaded({ resume, objects, pods: { lives, nextPodNumber, pods } })
       objects = []
       pods = []
     },

@@ -7,9 +7,10 @@
  */
 import type { GapReason } from "../../../trace/event.ts"
 import { podLivesKind } from "../../../trace/pods/pod-lives-kind.ts"
-import type { KindResumePoint, LivesResumePoint, StoredPods } from "../../../wire/stored-state.ts"
+import type { NamespaceProgress } from "../../../wire/namespace-progress.ts"
+import type { LivesResumePoint, StoredPods } from "../../../wire/stored-pods.ts"
+import type { KindResumePoint } from "../../../wire/stored-state.ts"
 import type { ObjectRecorder } from "../object-recorder.ts"
-import { isByNamespace, tellsOfLives } from "../progress/namespace-text.ts"
 import type { KnownPods } from "./pod-tracker.ts"
 
 /** Pods whose lives are to be followed from here on. */
@@ -46,18 +47,32 @@ export const followedPods = (gvk: string, kind: KindResumePoint, pods: StoredPod
 /** Whether lives were recorded as far as the kind itself. */
 export const livesContinue = (gvk: string, kind: KindResumePoint, lives: LivesResumePoint): boolean => {
   if (gvk === podLivesKind) return true
-  // A namespace was not complete: how far the others are stands beside the version of the kind.
-  if (isByNamespace(kind.listReason)) return tellsOfLives(kind.listReason)
-  return lives.resumeVersion === kind.resumeVersion && lives.epoch === kind.epoch
+  return (
+    lives.resumeVersion === kind.resumeVersion &&
+    lives.epoch === kind.epoch &&
+    isAsFar(lives.namespaces, kind.namespaces)
+  )
+}
+
+/** Whether two kinds are recorded equally far in each namespace. */
+const isAsFar = (one: ReadonlyArray<NamespaceProgress>, other: ReadonlyArray<NamespaceProgress>): boolean => {
+  const expected = new Map(other.map((each) => [each.namespace, each]))
+  return (
+    one.length === other.length &&
+    one.every(({ namespace, completeThrough, listReason }) => {
+      const found = expected.get(namespace)
+      return found?.completeThrough === completeThrough && found.listReason === listReason
+    })
+  )
 }
 
 const interrupted = (
   gvk: string,
-  { resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">,
+  { resumeVersion, namespaces, completeTime }: Pick<KindResumePoint, "resumeVersion" | "namespaces" | "completeTime">,
 ): ReadonlyArray<InterruptedKind> =>
-  resumeVersion === ""
+  resumeVersion === "" && namespaces.every(({ completeThrough }) => completeThrough === "")
     ? []
-    : [{ gvk, fromVersion: isByNamespace(resumeVersion) ? "" : resumeVersion, fromTime: completeTime }]
+    : [{ gvk, fromVersion: resumeVersion, fromTime: completeTime }]
 
 /**
  * Pods are listed although the recording knows how to resume: what happened in between is not in it, and gaps say so once all are
@@ -101,7 +116,7 @@ export class InterruptedLives {
       if (fromVersion === toVersion || ((reason !== "first" || this.#leaveOwnGaps) && gvk === own)) continue
       statistics.gaps++
       const toTime = Math.max(frames.now(), fromTime)
-      frames.gap({ gvk, fromVersion, toVersion, fromTime, toTime, ...interruption })
+      frames.gap({ gvk, namespace: "", fromVersion, toVersion, fromTime, toTime, ...interruption })
     }
     this.#interrupted = []
   }

@@ -17,7 +17,7 @@ import {
   type PodProblem,
 } from "../../../trace/pods/pod-lifecycle.ts"
 import type { PodIdentity } from "../../../wire/observations.ts"
-import type { StoredPod } from "../../../wire/stored-state.ts"
+import type { StoredPod } from "../../../wire/stored-pods.ts"
 import type { FrameWriter } from "../frame-writer.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "../index/owner-fingerprint.ts"
 import { UidTable } from "../index/uid-table.ts"

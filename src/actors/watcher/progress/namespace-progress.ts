@@ -8,10 +8,18 @@
  */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import type { Clock } from "../../../runtime/clock.ts"
+import type { GapReason } from "../../../trace/event.ts"
+import {
+  isSameProgress,
+  type NamespaceListReason,
+  type NamespaceProgress,
+  namespaceProgressBytes,
+  namespaceProgressRoom,
+} from "../../../wire/namespace-progress.ts"
+import type { NamespacesNews, ObservationsBuilder } from "../../../wire/observations-builder.ts"
 import type { FrameWriter } from "../frame-writer.ts"
-import type { KindProgress, Said } from "./kind-progress.ts"
+import type { FrameProgress } from "./frame-progress.ts"
 import type { Standing } from "./list-under-way.ts"
-import { formatNamespaces, type NamespaceState, type OwedReason, roomFor } from "./namespace-text.ts"
 
 /** What one namespace asks of all. */
 interface Parts {
@@ -28,15 +36,15 @@ export class NamespaceStanding implements Standing {
   #isListed = false
   #version: string
   #time: number
-  #owes: OwedReason | ""
+  #owes: NamespaceListReason
   #reached: ResourceVersion | string | undefined
   readonly #parts: Parts
 
-  constructor({ namespace, version, time, owes }: NamespaceState, parts: Parts) {
+  constructor({ namespace, completeThrough, completeTime, listReason }: NamespaceProgress, parts: Parts) {
     this.namespace = namespace
-    this.#version = version
-    this.#time = time ?? 0
-    this.#owes = owes
+    this.#version = completeThrough
+    this.#time = completeTime
+    this.#owes = listReason
     this.#parts = parts
   }
 
@@ -51,7 +59,7 @@ export class NamespaceStanding implements Standing {
     return this.#time
   }
 
-  get owes(): OwedReason | "" {
+  get owes(): NamespaceListReason {
     return this.#owes
   }
 
@@ -60,7 +68,7 @@ export class NamespaceStanding implements Standing {
     this.#reached = version
   }
 
-  listBegins(reason: OwedReason): void {
+  listBegins(reason: "first" | GapReason): void {
     // What was delivered may not be in a frame yet, and is in the one that says this.
     this.state(this.#parts.wallMicros())
     this.#owes = reason
@@ -91,27 +99,40 @@ export class NamespaceStanding implements Standing {
   }
 
   /** As of now: everything delivered is in the frame that says it. */
-  state(nowMicros: number): NamespaceState {
+  state(nowMicros: number): NamespaceProgress {
     const reached = this.#reached === undefined ? this.#version : String(this.#reached)
     if (reached !== this.#version) {
       this.#version = reached
       this.#time = Math.max(nowMicros, this.#time)
     }
-    return { namespace: this.namespace, version: this.#version, time: this.#time, owes: this.#owes }
+    return {
+      namespace: this.namespace,
+      completeThrough: this.#version,
+      completeTime: this.#time,
+      listReason: this.#owes,
+    }
   }
 }
 
-/** All namespaces of one kind. */
-export class NamespaceProgress implements KindProgress {
-  /** Whether the lives of pods are recorded as far as their events, which only a kind that is complete says by itself. */
-  followsLives: () => boolean = () => false
+/** All namespaces of one kind, and what frames say of them: only those that have moved since the frame before. */
+export class ProgressByNamespace implements FrameProgress {
+  readonly mayHaveNews = true
+  /** Whether the lives of pods are recorded as far as their events. */
+  livesLag: () => boolean = () => false
   #standings: ReadonlyArray<NamespaceStanding>
   #frames: Pick<FrameWriter, "flush"> | undefined
+  /** What the store knows, or will know from the frames before. */
+  readonly #written: Map<string, NamespaceProgress>
 
-  /** `states`: from where each goes on, in the order of the text. */
-  constructor(states: ReadonlyArray<NamespaceState>, clock: Pick<Clock, "wallMicros">) {
+  /** `states`: from where each goes on. `stored`: what the store knows. */
+  constructor(
+    states: ReadonlyArray<NamespaceProgress>,
+    stored: ReadonlyArray<NamespaceProgress>,
+    clock: Pick<Clock, "wallMicros">,
+  ) {
     const parts: Parts = { wallMicros: () => clock.wallMicros(), changed: () => this.#frames?.flush() }
     this.#standings = states.map((state) => new NamespaceStanding(state, parts))
+    this.#written = new Map(stored.map((progress) => [progress.namespace, progress]))
   }
 
   /** To be called before anything is recorded. */
@@ -132,15 +153,40 @@ export class NamespaceProgress implements KindProgress {
     for (const standing of this.#standings) standing.forgetHistory()
   }
 
-  get room(): number {
-    return roomFor(this.#standings.map(({ namespace }) => namespace))
+  get roomBytes(): number {
+    return namespaceProgressRoom(
+      new Set([...this.#written.keys(), ...this.#standings.map(({ namespace }) => namespace)]),
+    )
   }
 
-  say(nowMicros: number): Said {
+  newsBytes(nowMicros: number): number {
+    const { moved, left } = this.#news(nowMicros)
+    if (moved.length + left.length === 0) return 0
+    return moved.reduce((bytes, each) => bytes + namespaceProgressBytes(each), namespaceProgressRoom(left))
+  }
+
+  write(builder: Pick<ObservationsBuilder, "namespaces">, nowMicros: number): boolean {
+    const news = this.#news(nowMicros)
+    if (news.moved.length + news.left.length === 0) return true
+    if (!builder.namespaces({ ...news, livesLag: this.livesLag() })) return false
+    for (const each of news.moved) this.#written.set(each.namespace, each)
+    for (const namespace of news.left) this.#written.delete(namespace)
+    return true
+  }
+
+  #news(nowMicros: number): Omit<NamespacesNews, "livesLag"> {
     const states = this.#standings.map((standing) => standing.state(nowMicros))
     const isComplete = this.#standings.every(({ isWatched, owes }) => isWatched() && owes === "")
-    if (!isComplete) return { text: formatNamespaces(states, this.followsLives()), isComplete }
     // When they were complete is known from when it was stored.
-    return { text: formatNamespaces(states.map((state) => ({ ...state, time: undefined }))), isComplete }
+    const said = isComplete ? states.map((state) => ({ ...state, completeTime: 0 })) : states
+    const watched = new Set(states.map(({ namespace }) => namespace))
+    return {
+      moved: said.filter((each) => {
+        const written = this.#written.get(each.namespace)
+        return written === undefined || !isSameProgress(written, each)
+      }),
+      left: [...this.#written.keys()].filter((namespace) => !watched.has(namespace)),
+      isComplete,
+    }
   }
 }

@@ -5,14 +5,14 @@
  * So a namespace can be added or taken away and the others resume. What is new is listed, and a gap says that it was not recorded
  * before.
  */
+import type { NamespaceListReason, NamespaceProgress } from "../../../wire/namespace-progress.ts"
 import type { KindResumePoint, StoredObject } from "../../../wire/stored-state.ts"
 import { isSelected, withoutNamespaces } from "../selection.ts"
-import { isByNamespace, type NamespaceState, parseNamespaces } from "./namespace-text.ts"
 import { interruptedList, type OwedList, selectionChanged } from "./owed-list.ts"
 
 /** One namespace that a watcher is about to watch. */
 export interface NamespaceResume {
-  readonly state: NamespaceState
+  readonly state: NamespaceProgress
   /** A list is due although something is recorded, and its gap is to say this; `undefined` also for a first list. */
   readonly owed: OwedList | undefined
 }
@@ -20,9 +20,9 @@ export interface NamespaceResume {
 /** Whether a kind is to be watched namespace by namespace: it has several, or was until now. */
 export const isWatchedByNamespace = (
   namespaces: ReadonlyArray<string> | undefined,
-  { resumeVersion, listReason }: Pick<KindResumePoint, "resumeVersion" | "listReason">,
+  before: Pick<KindResumePoint, "namespaces">,
 ): namespaces is ReadonlyArray<string> =>
-  namespaces !== undefined && (namespaces.length > 1 || isByNamespace(resumeVersion) || isByNamespace(listReason))
+  namespaces !== undefined && (namespaces.length > 1 || before.namespaces.length > 0)
 
 /** In the order of `namespaces`. `selection`: what is asked for now. */
 export const resumeByNamespace = (
@@ -38,43 +38,47 @@ export const resumeByNamespace = (
   const isOther = resume.selection !== "" && withoutNamespaces(resume.selection) !== withoutNamespaces(selection)
   return namespaces.map((namespace) => {
     const known = before(namespace)
-    const { version = "", owes = "", time = resume.completeTime } = known ?? {}
-    const due = (reason: OwedList): NamespaceResume => ({
-      state: { namespace, version, time, owes: reason.reason },
-      owed: reason,
-    })
+    const { completeThrough = "", listReason = "" } = known ?? {}
+    const completeTime = known?.completeTime || resume.completeTime
+    const state = { namespace, completeThrough, completeTime }
+    const due = (owed: OwedList): NamespaceResume => ({ state: { ...state, listReason: owed.reason }, owed })
     const isNew = known === undefined && (resume.completeTime > 0 || resume.nextObjectNumber > 1)
     if (isNew) return due(selectionChanged(resume.selection, selection))
-    if (owes !== "" && owes !== "first") return due({ reason: owes, detail: interruptedList("the list that followed") })
-    if (version === "") {
+    if (listReason !== "" && listReason !== "first")
+      return due({ reason: listReason, detail: interruptedList("the list that followed") })
+    if (completeThrough === "") {
       if (isPopulated(namespace)) return due({ reason: "stopped", detail: interruptedList("the first list") })
-      return { state: { namespace, version, time, owes: "first" }, owed: undefined }
+      return { state: { ...state, listReason: "first" }, owed: undefined }
     }
     if (isOther) return due(selectionChanged(resume.selection, selection))
-    return { state: { namespace, version, time, owes: "" }, owed: undefined }
+    return { state: { ...state, listReason: "" }, owed: undefined }
   })
 }
 
-type StateBefore = (namespace: string) => Pick<NamespaceState, "version" | "time" | "owes"> | undefined
+type StateBefore = (namespace: string) => Omit<NamespaceProgress, "namespace"> | undefined
 
-const statesBefore = (resume: KindResumePoint): StateBefore => {
-  const { resumeVersion, listReason, selection } = resume
-  // What a list under way left is newer than the version before it.
-  const newest = isByNamespace(listReason) ? listReason : resumeVersion
-  const owes = isByNamespace(listReason) ? "" : wholeListReason(listReason)
-  if (isByNamespace(newest)) {
-    const states = new Map((parseNamespaces(newest) ?? []).map((state) => [state.namespace, state]))
+const statesBefore = ({
+  resumeVersion,
+  namespaces,
+  completeTime,
+  listReason,
+  selection,
+}: KindResumePoint): StateBefore => {
+  const owed = wholeListReason(listReason)
+  if (namespaces.length > 0) {
+    const states = new Map(namespaces.map((state) => [state.namespace, state]))
     return (namespace) => {
       const state = states.get(namespace)
-      return state && owes !== "" ? { ...state, owes } : state
+      // The whole cluster was about to be listed since.
+      return state && owed !== "" ? { ...state, listReason: owed } : state
     }
   }
   return (namespace) =>
-    isSelected(selection, namespace) ? { version: resumeVersion, time: resume.completeTime, owes } : undefined
+    isSelected(selection, namespace) ? { completeThrough: resumeVersion, completeTime, listReason: owed } : undefined
 }
 
 /** Of a kind that was watched as a whole. */
-const wholeListReason = (listReason: string): NamespaceState["owes"] => {
+const wholeListReason = (listReason: string): NamespaceListReason => {
   switch (listReason) {
     case "":
     case "first":

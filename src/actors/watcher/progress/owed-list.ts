@@ -9,7 +9,6 @@
 import type { ListReason } from "../../../kube/watch/protocol/protocol.ts"
 import type { GapReason } from "../../../trace/event.ts"
 import type { KindResumePoint } from "../../../wire/stored-state.ts"
-import { isByNamespace } from "./namespace-text.ts"
 
 export interface OwedList {
   readonly reason: GapReason
@@ -18,10 +17,11 @@ export interface OwedList {
 
 /** `selection`: what is asked for now. */
 export const owedList = (resume: KindResumePoint, selection: string): OwedList | undefined => {
-  const { listReason, nextObjectNumber, resumeVersion } = resume
+  const { listReason, namespaces, nextObjectNumber, resumeVersion } = resume
   // It was watched namespace by namespace and is not any more: no version says how far the whole is complete.
-  if (isByNamespace(listReason) || isByNamespace(resumeVersion)) {
-    return resumeVersion === "" && nextObjectNumber === 1 ? undefined : selectionChanged(resume.selection, selection)
+  if (namespaces.length > 0) {
+    const isNothingKnown = nextObjectNumber === 1 && namespaces.every(({ completeThrough }) => completeThrough === "")
+    return isNothingKnown ? undefined : selectionChanged(resume.selection, selection)
   }
   if (listReason !== "" && listReason !== "first") {
     return { reason: listReason as Exclude<ListReason, "first">, detail: interruptedList("the list that followed") }

@@ -2,18 +2,20 @@
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import type { ObservationsBuilder } from "../../../wire/observations.ts"
 import type { KindResumePoint } from "../../../wire/stored-state.ts"
-import type { FrameProgress } from "./kind-progress.ts"
-import { isByNamespace } from "./namespace-text.ts"
+import type { FrameProgress } from "./frame-progress.ts"
+
+/** UTF-8 needs at most three bytes for one UTF-16 unit. */
+const bytesPerCharacter = 3
 
 /**
- * Keeps room in every frame for its resume version, 20 digits and more. Without it a frame that events had filled to the brim
+ * Bytes kept in every frame for its resume version, 20 digits and more. Without them a frame that events had filled to the brim
  * could not carry one: a watcher killed right after it resumed before the frame and recorded all of its events again
  * (the kill tests met that in one run of ten).
  */
-const versionRoom = "0".repeat(64)
+const versionBytes = 64 * bytesPerCharacter
 
 export class WholeProgress implements FrameProgress {
-  readonly room = versionRoom
+  readonly roomBytes = versionBytes
   /** Everything delivered up to here is in a frame; `undefined` while nothing is complete, as during a list. */
   #reached: ResourceVersion | string | undefined
   /** The version and time of the last frame that said so. */
@@ -21,8 +23,7 @@ export class WholeProgress implements FrameProgress {
   #completeTime: number
 
   constructor({ resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">) {
-    // What namespaces were complete up to is no version of a kind that is watched as a whole from now on.
-    this.#completeVersion = isByNamespace(resumeVersion) ? "" : resumeVersion
+    this.#completeVersion = resumeVersion
     this.#completeTime = completeTime
   }
 
@@ -47,19 +48,16 @@ export class WholeProgress implements FrameProgress {
     if (this.#completeTime === 0) this.#completeTime = nowMicros
   }
 
-  news(): string | undefined {
+  newsBytes(): number {
     const version = this.#reached === undefined ? this.#completeVersion : String(this.#reached)
-    return version === this.#completeVersion ? undefined : version
+    return version === this.#completeVersion ? 0 : version.length * bytesPerCharacter
   }
 
   /** While nothing is complete there is nothing to say. */
-  sayIn(builder: Pick<ObservationsBuilder, "completeThrough">, nowMicros: number): boolean {
-    if (this.#reached === undefined) return builder.completeThrough("")
+  write(builder: Pick<ObservationsBuilder, "completeThrough">, nowMicros: number): boolean {
+    if (this.#reached === undefined) return true
     const version = String(this.#reached)
-    if (!builder.completeThrough(version)) {
-      builder.completeThrough("")
-      return false
-    }
+    if (!builder.completeThrough(version)) return false
     this.#completeVersion = version
     this.#completeTime = nowMicros
     return true

@@ -6,8 +6,8 @@
  * in use is not looked at again when they are free.
  */
 
-import { KindConflictError } from "../../../apiserver/errors.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
+import { KindConflictError } from "../../../apiserver/kinds/kind-errors.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import type { OpenApiDocuments } from "../../../apiserver/openapi/openapi-document.ts"
 import type { ChangeRecord } from "../../../apiserver/watch/change.ts"

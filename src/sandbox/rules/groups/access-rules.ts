@@ -1,10 +1,10 @@
 /** RBAC: roles and their bindings. */
 
 import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import { pathSegmentComplaints, subdomainComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { pathSegmentComplaints, subdomainComplaints } from "../values/names.ts"
 
 const group = "rbac.authorization.k8s.io"
 

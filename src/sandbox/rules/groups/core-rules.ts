@@ -11,10 +11,10 @@ import {
   required,
   tooLong,
 } from "../../../apiserver/answers/field-error.ts"
+import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../../../kube/names.ts"
 import { child, ensured, isAbsent, isFields, isSame, items, list, own, spellAmounts, text, texts } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../values/names.ts"
 
 /** bytes: what etcd takes, less some room for the rest of the object. */
 const dataBytes = 1024 * 1024

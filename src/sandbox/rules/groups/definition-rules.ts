@@ -2,11 +2,11 @@
 
 import { type Errors, invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { hostLabelComplaints, subdomainComplaints } from "../../../kube/names.ts"
 import { structuralProblems } from "../../schema/custom/structural-problems.ts"
 import { child, ensured, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { hostLabelComplaints, subdomainComplaints } from "../values/names.ts"
 
 const emptyStatus = (): Fields => ({ conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null })
 

@@ -1,11 +1,11 @@
 /** Events of the core group, and of `events.k8s.io`, which is stricter. */
 
 import { type Errors, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
+import { qualifiedNameComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { MutableObject } from "../kind-rules.ts"
-import { qualifiedNameComplaints } from "../values/names.ts"
 
 export const eventDefaults: DefaultTable = {
   make: { involvedObject: {}, source: {} },

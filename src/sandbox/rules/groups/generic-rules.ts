@@ -1,11 +1,11 @@
 /** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
 
 import type { Errors } from "../../../apiserver/answers/field-error.ts"
+import { subdomainComplaints } from "../../../kube/names.ts"
 import { compiled, type Defaulting } from "../default-table.ts"
 import { child, isAbsent, isSame } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, KindRules, MutableObject } from "../kind-rules.ts"
-import { subdomainComplaints } from "../values/names.ts"
 import { checkCommonUpdate, checkFinalizersKnown, checkMetadata } from "../values/object-metadata.ts"
 
 export interface GenericOptions {

@@ -9,6 +9,7 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { subdomainComplaints } from "../../../kube/names.ts"
 import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import type { DefaultTable } from "../default-table.ts"
 import {
@@ -27,7 +28,6 @@ import {
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { claimSpec, volumeSources } from "../pods/pod-defaults.ts"
-import { subdomainComplaints } from "../values/names.ts"
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 

@@ -7,10 +7,10 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../../../kube/names.ts"
 import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { environmentNameComplaints, labelComplaints, portComplaints, portNameComplaints } from "../values/names.ts"
 import { checkProbes, probes } from "./probe-validation.ts"
 import { checkMounts } from "./volume-validation.ts"
 

@@ -8,9 +8,14 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import {
+  labelComplaints,
+  labelValueComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../kube/names.ts"
 import { at, changedKeys, child, isAbsent, isSame, items, list, number, text } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { labelComplaints, labelValueComplaints, qualifiedNameComplaints, subdomainComplaints } from "../values/names.ts"
 import { checkAnnotations, checkLabels } from "../values/object-metadata.ts"
 import { checkContainers } from "./container-validation.ts"
 import { checkVolumes } from "./volume-validation.ts"

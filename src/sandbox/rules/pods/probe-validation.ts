@@ -8,9 +8,9 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { portComplaints, portNameComplaints } from "../../../kube/names.ts"
 import { child, list, number, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { portComplaints, portNameComplaints } from "../values/names.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 
 const checkPort = (value: unknown, field: string, errors: Errors): void => {

@@ -8,9 +8,9 @@ import {
   invalidEach,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, items, list, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { labelComplaints } from "../values/names.ts"
 
 /** Sources in the order in which the server looks at them; the second of two is the one that is too many. */
 const sources: ReadonlyArray<readonly [string, (source: Fields, field: string, errors: Errors) => void]> = [

@@ -2,11 +2,11 @@
 
 import { isIP } from "node:net"
 import { invalid, invalidEach, notSupported, required } from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints, portComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import { portProtocols } from "../pods/container-validation.ts"
-import { labelComplaints, portComplaints } from "../values/names.ts"
 
 const endpointPort: DefaultTable = { set: { protocol: "TCP" } }
 

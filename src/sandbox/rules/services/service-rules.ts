@@ -1,10 +1,10 @@
 /** Services, but for the addresses and ports they are given (service-allocation.ts). */
 
+import { hostLabelComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, ensured, isAbsent, isSame, isZero, items, list, number, text, texts } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { hostLabelComplaints } from "../values/names.ts"
 import {
   checkService,
   checkServiceChange,

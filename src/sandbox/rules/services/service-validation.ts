@@ -10,10 +10,10 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints, portComplaints, portNameComplaints, subdomainComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, isZero, items, list, number, text, texts } from "../fields.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { portProtocols } from "../pods/container-validation.ts"
-import { labelComplaints, portComplaints, portNameComplaints, subdomainComplaints } from "../values/names.ts"
 import { checkLabels } from "../values/object-metadata.ts"
 
 export const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]

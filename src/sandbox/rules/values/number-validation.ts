@@ -1,9 +1,9 @@
 /** Numbers and int-or-percent values. */
 
 import { type Errors, invalid, invalidEach } from "../../../apiserver/answers/field-error.ts"
+import { percentComplaints } from "../../../kube/names.ts"
 import { number } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { percentComplaints } from "./names.ts"
 
 export const notNegative = "must be greater than or equal to 0"
 

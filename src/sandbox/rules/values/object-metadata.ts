@@ -9,15 +9,15 @@ import {
   required,
   tooLong,
 } from "../../../apiserver/answers/field-error.ts"
-import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
-import type { Fields } from "../kind-rules.ts"
 import {
   type Complaints,
   labelComplaints,
   labelValueComplaints,
   pathSegmentComplaints,
   qualifiedNameComplaints,
-} from "./names.ts"
+} from "../../../kube/names.ts"
+import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
+import type { Fields } from "../kind-rules.ts"
 
 /** What is wrong with a name of some kind. */
 export type NameFormat = (name: string) => Complaints

@@ -2,9 +2,9 @@
 
 import { type Errors, forbidden, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
 import { type LabelSelectorObject, selectorMatches } from "../../../kube/label-selector.ts"
+import { labelValueComplaints, qualifiedNameComplaints } from "../../../kube/names.ts"
 import { child, isEmptyMap, items, list, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
-import { labelValueComplaints, qualifiedNameComplaints } from "./names.ts"
 import { checkLabels } from "./object-metadata.ts"
 
 export const checkSelector = (selector: Fields | undefined, field: string, errors: Errors): void => {

@@ -8,11 +8,11 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { pathSegmentComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields } from "../kind-rules.ts"
-import { pathSegmentComplaints } from "../values/names.ts"
 import { checkAmount, checkAtMostAll, checkNotNegative } from "../values/number-validation.ts"
 import { checkSelector } from "../values/selector-validation.ts"
 

@@ -2,11 +2,11 @@
 
 import { type Errors, immutable, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { parseSchedule } from "../../../kube/cron-schedule.ts"
+import { type Complaints, subdomainComplaints } from "../../../kube/names.ts"
 import { child, ensured, isAbsent, isEmptyMap, isSame, items, list, number, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
-import { type Complaints, subdomainComplaints } from "../values/names.ts"
 import { checkNotNegative } from "../values/number-validation.ts"
 import { checkSelector, isUsable, matches } from "../values/selector-validation.ts"
 import { checkJobStatus } from "./job-status.ts"

@@ -1,10 +1,10 @@
 import { duplicate, type Errors, invalid, invalidEach } from "../../../apiserver/answers/field-error.ts"
+import { qualifiedNameComplaints } from "../../../kube/names.ts"
 import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, ensured, isEmptyMap, items, list, spellAmounts, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields } from "../kind-rules.ts"
-import { qualifiedNameComplaints } from "../values/names.ts"
 
 const sortedKeys = (map: Fields | undefined): ReadonlyArray<string> => Object.keys(map ?? {}).sort()
 

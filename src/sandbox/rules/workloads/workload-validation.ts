@@ -9,11 +9,11 @@ import {
   notSupported,
   required,
 } from "../../../apiserver/answers/field-error.ts"
+import { labelComplaints } from "../../../kube/names.ts"
 import { at, child, isAbsent, isEmptyMap, isSame, items, number, text } from "../fields.ts"
 import type { Check, CheckChange } from "../kind.ts"
 import type { Fields } from "../kind-rules.ts"
 import { checkPodTemplate, templateLabels } from "../pods/pod-validation.ts"
-import { labelComplaints } from "../values/names.ts"
 import { amountOf, checkAmount, checkAtMostAll, checkNotNegative, notNegative } from "../values/number-validation.ts"
 import { checkSelector, isEmptySelector, isUsable, matches } from "../values/selector-validation.ts"
 

@@ -1,6 +1,6 @@
 /** What runs on each node, kept along with the changes of Pods, and what is about to run there. */
 
-import type { ObjectChange } from "../../../host/object-cache.ts"
+import type { ObjectChange } from "../../../host/change-feed.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 import type { NodeLoad } from "./placement.ts"

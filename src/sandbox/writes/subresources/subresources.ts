@@ -15,18 +15,8 @@ import { bindPod, evictPod } from "./pod-subresources.ts"
 import { readScale, writeScale } from "./scale.ts"
 import { requestToken } from "./token-request.ts"
 
-const ofBuiltinKinds: ReadonlySet<string> = new Set([
-  "namespaces/finalize",
-  "pods/binding",
-  "pods/eviction",
-  "serviceaccounts/token",
-  ...Object.keys(notImplementedSubresources),
-])
-
-/** Whether there is anything below the objects of a kind under this name, be it a 501. */
-export const isServedBelow = (resource: Resource, subresource: string): boolean =>
-  resource.subresources?.some((known) => known === subresource) === true ||
-  (resource.custom !== true && ofBuiltinKinds.has(`${resource.plural}/${subresource}`))
+/** Not in discovery, because all that they are answered with is a 501. */
+export const unlistedSubresources: ReadonlySet<string> = new Set(Object.keys(notImplementedSubresources))
 
 /** Throws Refusal: 405 for a method it does not take, 501 for what is not done here. */
 export const writeSubresource = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {

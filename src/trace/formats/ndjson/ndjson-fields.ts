@@ -67,6 +67,8 @@ export const eventOf = (fields: JsonObject, object: Uint8Array, fail: Fail): Tra
       sequence,
       time,
       gvk,
+      // Absent in lines written before gaps had one.
+      namespace: own(fields, "namespace") === undefined ? "" : string(fields, "namespace", fail),
       fromVersion: string(fields, "fromVersion", fail),
       toVersion: string(fields, "toVersion", fail),
       fromTime: integer(fields, "fromTime", fail),

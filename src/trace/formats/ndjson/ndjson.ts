@@ -6,7 +6,7 @@
  * {"format":"kubereel","version":1,"window":{"start":…,"end":…},"cut":…,"kinds":[…],"incomplete":[…]}
  * {"sequence":7,"time":…,"action":"applied","gvk":…,"uid":…,"namespace":…,"name":…,"resourceVersion":…,"snapshot":true,"object":{…}}
  * {"sequence":8,"time":…,"action":"deleted",…,"object":{…}}
- * {"sequence":9,"time":…,"action":"gap","gvk":…,"fromVersion":…,"toVersion":…,"fromTime":…,"toTime":…,"reason":…,"detail":…}
+ * {"sequence":9,"time":…,"action":"gap","gvk":…,"namespace":…,"fromVersion":…,"toVersion":…,"fromTime":…,"toTime":…,"reason":…,"detail":…}
  * {"end":{"snapshot":1,"events":1,"gaps":1}}
  * ```
  *

@@ -15,6 +15,7 @@ const stored = (number: number): StoredObject => ({
 })
 const state = (incarnation: number, last: boolean, ...numbers: ReadonlyArray<number>): StoredState => ({
   resumeVersion: "100",
+  namespaces: [],
   epoch: 2,
   nextObjectNumber: 9,
   lastTime: 7,
@@ -23,7 +24,7 @@ const state = (incarnation: number, last: boolean, ...numbers: ReadonlyArray<num
   listReason: "",
   selection: "",
   objects: numbers.map(stored),
-  lives: { resumeVersion: "99", epoch: 2, completeTime: 6 },
+  lives: { resumeVersion: "99", namespaces: [], epoch: 2, completeTime: 6 },
   nextPodNumber: 5,
   pods: numbers.map((number) => ({
     number,

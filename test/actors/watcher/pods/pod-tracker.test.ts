@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { stablePodSpecHash } from "../../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
 import { decodeObservations, type PodLife } from "../../../../src/wire/observations.ts"
-import type { StoredPod } from "../../../../src/wire/stored-state.ts"
+import type { StoredPod } from "../../../../src/wire/stored-pods.ts"
 import { storedAfter } from "../frame-reader.ts"
 import { type KubernetesObject, object, SinkBench } from "../sink-bench.ts"
 

@@ -1,9 +1,10 @@
 /** From where each namespace goes on, whatever was recorded before. */
 import { describe, expect, test } from "vitest"
-import { followedPods } from "../../../../src/actors/watcher/pods/followed-pods.ts"
+import { followedPods, livesContinue } from "../../../../src/actors/watcher/pods/followed-pods.ts"
 import { isWatchedByNamespace, resumeByNamespace } from "../../../../src/actors/watcher/progress/namespace-resume.ts"
 import { owedList } from "../../../../src/actors/watcher/progress/owed-list.ts"
 import { selectionOf } from "../../../../src/actors/watcher/selection.ts"
+import type { NamespaceProgress } from "../../../../src/wire/namespace-progress.ts"
 import type { KindResumePoint } from "../../../../src/wire/stored-state.ts"
 import { nothingRecorded as nothing } from "../nothing-recorded.ts"
 
@@ -11,6 +12,19 @@ const selection = (namespaces: ReadonlyArray<string> | undefined, labelSelector?
   selectionOf({ namespaces, labelSelector, fieldSelector: undefined, skipOwned: false })
 
 const both = ["shop", "stock"]
+
+/** `shop 812` or `shop 900@95 !expired`: a version, when it was complete if not with the kind, why a list is due. */
+const progress = (...texts: ReadonlyArray<string>): ReadonlyArray<NamespaceProgress> =>
+  texts.map((text) => {
+    const [, namespace = "", completeThrough = "", time, listReason = ""] =
+      /^(\w+) (\d*)(?:@(\d+))?(?: !(\S+))?$/.exec(text) ?? []
+    return {
+      namespace,
+      completeThrough,
+      completeTime: Number(time ?? 0),
+      listReason: listReason as NamespaceProgress["listReason"],
+    }
+  })
 const recorded = { ...nothing, nextObjectNumber: 9, lastTime: 70, completeTime: 80 }
 
 /** `shop 812@80` for one that resumes, `stock @80 !first: …` for one that is listed. */
@@ -24,8 +38,9 @@ const resumed = (
     resume,
     objects.map((namespace) => ({ namespace })),
   ).map(({ state, owed }) => {
-    const due = state.owes === "" ? "" : ` !${state.owes}`
-    return `${state.namespace} ${state.version}@${state.time}${due}${owed === undefined ? "" : `: ${owed.detail}`}`
+    const { namespace, completeThrough, completeTime, listReason } = state
+    const due = listReason === "" ? "" : ` !${listReason}`
+    return `${namespace} ${completeThrough}@${completeTime}${due}${owed === undefined ? "" : `: ${owed.detail}`}`
   })
 
 describe("namespaces go on", () => {
@@ -34,21 +49,24 @@ describe("namespaces go on", () => {
   })
 
   test("where each of them was, as of when the kind was complete", () => {
-    const resumeVersion = "namespaces:shop=812,stock=790"
-    expect(resumed({ ...recorded, resumeVersion, selection: selection(both) })).toEqual(["shop 812@80", "stock 790@80"])
+    const namespaces = progress("shop 812", "stock 790")
+    expect(resumed({ ...recorded, namespaces, selection: selection(both) })).toEqual(["shop 812@80", "stock 790@80"])
   })
 
   test("from what the last frame said rather than from when all were complete", () => {
-    const resumeVersion = "namespaces:shop=812,stock=790"
-    const listReason = "namespaces:shop=900@95,stock=790@60!expired"
-    expect(resumed({ ...recorded, resumeVersion, listReason, selection: selection(both) })).toEqual([
+    const namespaces = progress("shop 900@95", "stock 790@60 !expired")
+    expect(resumed({ ...recorded, namespaces, selection: selection(both) })).toEqual([
       "shop 900@95",
       "stock 790@60 !expired: the recorder ended before the list that followed was complete; its present state was listed afterwards",
     ])
   })
 
   test("with the first list again, and a gap if a part of it was recorded", () => {
-    const point = { ...recorded, listReason: "namespaces:shop=@75!first,stock=@76!first", selection: selection(both) }
+    const point = {
+      ...recorded,
+      namespaces: progress("shop @75 !first", "stock @76 !first"),
+      selection: selection(both),
+    }
     expect(resumed(point, { objects: ["shop"] })).toEqual([
       "shop @75 !stopped: the recorder ended before the first list was complete; its present state was listed afterwards",
       "stock @76 !first",
@@ -76,39 +94,35 @@ describe("namespaces go on", () => {
     expect(resumed(one)).toEqual(["shop 812@80", `stock @80 !stopped: ${changed("namespaces shop")}`])
     const others = {
       ...recorded,
-      resumeVersion: "namespaces:bank=5,shop=6",
+      namespaces: progress("bank 5", "shop 6"),
       selection: selection(["bank", "shop"]),
     }
     expect(resumed(others)).toEqual(["shop 6@80", `stock @80 !stopped: ${changed("namespaces bank,shop")}`])
   })
 
   test("unless something else of them is asked for: then all are listed", () => {
-    const resumeVersion = "namespaces:shop=812,stock=790"
-    const found = resumed({ ...recorded, resumeVersion, selection: selection(both) }, { labels: "app=x" })
+    const namespaces = progress("shop 812", "stock 790")
+    const found = resumed({ ...recorded, namespaces, selection: selection(both) }, { labels: "app=x" })
     expect(found.map((text) => text.split(":")[0])).toEqual(["shop 812@80 !stopped", "stock 790@80 !stopped"])
   })
 
-  test("with a list of each if what was said of them is damaged", () => {
-    const found = resumed({ ...recorded, resumeVersion: "namespaces:shop", selection: selection(both) })
-    expect(found.map((text) => text.split(":")[0])).toEqual(["shop @80 !stopped", "stock @80 !stopped"])
+  test("with the list of the whole cluster that was due and was not made", () => {
+    const namespaces = progress("shop 812", "stock 790")
+    const found = resumed({ ...recorded, namespaces, listReason: "stopped", selection: selection(both) })
+    expect(found.map((text) => text.split(":")[0])).toEqual(["shop 812@80 !stopped", "stock 790@80 !stopped"])
   })
 })
 
 describe("a kind is watched namespace by namespace", () => {
   test.each([
-    ["never where all are recorded", undefined, { ...recorded, resumeVersion: "namespaces:shop=1,stock=2" }, false],
+    ["never where all are recorded", undefined, { ...recorded, namespaces: progress("shop 1", "stock 2") }, false],
     ["not for one alone", ["shop"], { ...recorded, resumeVersion: "5" }, false],
     ["for several", both, nothing, true],
-    [
-      "for the one that is left of several",
-      ["shop"],
-      { ...recorded, resumeVersion: "namespaces:shop=1,stock=2" },
-      true,
-    ],
+    ["for the one that is left of several", ["shop"], { ...recorded, namespaces: progress("shop 1", "stock 2") }, true],
     [
       "for it in the middle of a list too",
       ["shop"],
-      { ...recorded, listReason: "namespaces:shop=1@5,stock=@6!first" },
+      { ...recorded, namespaces: progress("shop 1@5", "stock @6 !first") },
       true,
     ],
   ] as const)("%s", (_, namespaces, resume, expected) => {
@@ -117,22 +131,35 @@ describe("a kind is watched namespace by namespace", () => {
 
   test("no more when all are recorded: what is known of each says nothing of the whole, so it is listed", () => {
     const all = selection(undefined)
-    const point = { ...recorded, resumeVersion: "namespaces:shop=1,stock=2", selection: selection(both) }
+    const point = { ...recorded, namespaces: progress("shop 1", "stock 2"), selection: selection(both) }
     const detail =
       "what is recorded of the kind was changed from namespaces shop,stock to all namespaces; its present state was listed"
     expect(owedList(point, all)).toEqual({ reason: "stopped", detail })
-    const listing = { ...point, resumeVersion: "", listReason: "namespaces:shop=1@5,stock=@6!first" }
+    const listing = { ...point, namespaces: progress("shop @5 !first", "stock @6 !first") }
     expect(owedList(listing, all)).toEqual({ reason: "stopped", detail })
     expect(owedList({ ...listing, nextObjectNumber: 1 }, all)).toBeUndefined()
   })
 })
 
 test("lives of pods that were not followed for a while are missing from no one version, where each namespace has its own", () => {
-  const kind = { ...recorded, resumeVersion: "namespaces:shop=812,stock=790" }
-  const lives = { resumeVersion: "namespaces:shop=700,stock=700", epoch: 0, completeTime: 60 }
+  const kind = { ...recorded, namespaces: progress("shop 812", "stock 790") }
+  const lives = { resumeVersion: "", namespaces: progress("shop 700", "stock 700"), epoch: 0, completeTime: 60 }
   const { interrupted } = followedPods("v1.Pod", kind, { lives, nextPodNumber: 1, pods: [] })
   expect(interrupted.map(({ fromVersion, fromTime }) => [fromVersion, fromTime])).toEqual([
     ["", 80],
     ["", 60],
   ])
+})
+
+test("lives of pods go on where they were recorded as far in each namespace, and nowhere else", () => {
+  const kind = { ...recorded, namespaces: progress("shop 812@80", "stock 790") }
+  const lives = (...texts: ReadonlyArray<string>) => ({
+    resumeVersion: "",
+    namespaces: progress(...texts),
+    epoch: 0,
+    completeTime: 80,
+  })
+  expect(livesContinue("v1.Pod", kind, lives("stock 790", "shop 812"))).toBe(true)
+  for (const behind of [["shop 812"], ["shop 812", "stock 700"], ["shop 812", "stock 790 !expired"], []])
+    expect(livesContinue("v1.Pod", kind, lives(...behind))).toBe(false)
 })

@@ -167,6 +167,7 @@ describe("a kwok recording", () => {
       sequence: 1,
       time: 1,
       gvk: "v1.Pod",
+      namespace: "shop",
       fromVersion: "",
       toVersion: "",
       fromTime: 1,

@@ -41,6 +41,7 @@ const gap: GapEvent = {
   sequence: 3,
   time: 1_763_700_000_000_003,
   gvk: "v1.Pod",
+  namespace: "shop",
   fromVersion: "7",
   toVersion: "",
   fromTime: 1,
@@ -94,6 +95,7 @@ const anyGap: fc.Arbitrary<GapEvent> = fc.record({
   sequence: time,
   time,
   gvk: text,
+  namespace: text,
   fromVersion: text,
   toVersion: text,
   fromTime: time,
@@ -116,8 +118,8 @@ describe("NDJSON traces", () => {
         '"resourceVersion":"7","snapshot":true,"object":{"spec": {"a" : 1.0}}}',
       '{"sequence":2,"time":1763700000000001,"action":"vanished","gvk":"v1.Pod","uid":"u","namespace":"a","name":"web",' +
         '"resourceVersion":"7"}',
-      '{"sequence":3,"time":1763700000000003,"action":"gap","gvk":"v1.Pod","fromVersion":"7","toVersion":"","fromTime":1,' +
-        '"toTime":2,"reason":"expired","detail":"the server said \\"410\\"\\n"}',
+      '{"sequence":3,"time":1763700000000003,"action":"gap","gvk":"v1.Pod","namespace":"shop","fromVersion":"7","toVersion":"",' +
+        '"fromTime":1,"toTime":2,"reason":"expired","detail":"the server said \\"410\\"\\n"}',
       '{"end":{"snapshot":1,"events":1,"gaps":1}}',
     ])
   })

@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -186,41 +185,6 @@ const plainSipHash13Of = (value: { readonly data: string; readonly list: Readonl
     ...words,
   ])
 }
-
-/**
- * SimKube's published example traces, where a copy is at hand (`KUBEREEL_EXAMPLE_TRACES` names the directory); they are not
- * ours to copy, so elsewhere the vectors above and the golden recordings stand for them.
- */
-const examples =
-  process.env.KUBEREEL_EXAMPLE_TRACES ?? new URL("../../../../../../shared/data/traces/", import.meta.url)
-
-/** Hashes of the specs in them, as SimKube wrote them into the files' indexes; some vouch for many. */
-const published: Readonly<Record<string, Readonly<Record<string, bigint>>>> = {
-  "cronjob.sktrace": { "batch/v1.CronJob default/hello-simkube": 17156035354639895998n },
-  "dsb-scaling.sktrace": {
-    "apps/v1.Deployment dsb/social-graph-mongodb": 15569719415698843698n,
-    "apps/v1.Deployment dsb/user-timeline-mongodb": 452495115780297201n,
-    "apps/v1.Deployment dsb/unique-id-service": 8280416572974182298n,
-  },
-  // Its objects were changed after its index was made: 4 of 16 pods are left, with other specs.
-  "bare-pods.sktrace": {},
-}
-
-describe("SimKube's published traces", () => {
-  const files = existsSync(examples) ? readdirSync(examples).filter((file) => file.endsWith(".sktrace")) : []
-  test("are known by name", () => {
-    expect(Object.keys(published)).toEqual(expect.arrayContaining(files))
-  })
-
-  for (const file of files.filter((name) => name !== "bare-pods.sktrace"))
-    test(`${file}: every index entry is the hash of the object applied last`, () => {
-      const { computed, index } = hashesOf(readFileSync(new URL(file, urlOf(examples))))
-      expect(computed).toEqual(index)
-      expect(Object.fromEntries(index)).toMatchObject(published[file] ?? {})
-    })
-})
-
-const urlOf = (directory: string | URL): URL => (directory instanceof URL ? directory : new URL(`file://${directory}/`))
 
 test("the hash does not depend on how the JSON was written", () => {
   fc.assert(

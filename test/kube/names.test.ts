@@ -1,10 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import {
-  labelComplaints,
-  qualifiedNameComplaints,
-  subdomainComplaints,
-} from "../../../src/sandbox/rules/values/names.ts"
+import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../src/kube/names.ts"
 
 describe("a name", () => {
   const part = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/)

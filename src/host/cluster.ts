@@ -1,44 +1,39 @@
 /**
  * The cluster as controllers see it: one cache per kind, shared by all of them, and writes that enter the caches as soon
- * as they are answered.
+ * as the server has accepted them.
  */
 
-import type { ObjectCache } from "../../host/object-cache.ts"
-import { SharedInformer } from "../../host/shared-informer.ts"
-import { type DeleteOptions, HttpApiClient, type PatchType } from "../../kube/client/api-client.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { Kind } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import type { Clock } from "../../runtime/clock.ts"
-import { timestamp } from "../timestamp.ts"
+import type { ApiClient } from "../kube/client/api-client.ts"
+import { NotFoundError } from "../kube/client/api-errors.ts"
+import type { ApiObject } from "../kube/client/objects.ts"
+import type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
+import type { Kind } from "../kube/kind.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { ObjectCache } from "./object-cache.ts"
+import { SharedInformer } from "./shared-informer.ts"
 
 export interface ClusterOptions {
-  readonly server: ApiEndpoint
+  /** For writes and watches; the cluster closes it. */
+  readonly api: ApiClient
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
   /** Told what an operator should see. */
-  readonly onTrouble?: (detail: string) => void
+  readonly onTrouble?: ((detail: string) => void) | undefined
 }
-
-const userAgent = "kubereel-workload"
 
 export class Cluster {
   readonly clock: Clock
   readonly random: () => number
-  readonly api: HttpApiClient
+  readonly api: ApiClient
   readonly trouble: (detail: string) => void
-  readonly #watches: HttpClient
   readonly #informers = new Map<Kind, SharedInformer<ApiObject>>()
 
-  constructor({ server, clock, random, onTrouble = () => undefined }: ClusterOptions) {
+  constructor({ api, clock, random, onTrouble = () => undefined }: ClusterOptions) {
     this.clock = clock
     this.random = random
     this.trouble = onTrouble
-    this.api = new HttpApiClient(server, { userAgent })
-    this.#watches = new HttpClient(server, { userAgent })
+    this.api = api
   }
 
   /** The objects of a kind. The first to ask for it makes it watched; ask before `start`. */
@@ -46,7 +41,8 @@ export class Cluster {
     let informer = this.#informers.get(kind)
     if (informer === undefined) {
       const { clock, random, trouble } = this
-      informer = new SharedInformer<ApiObject>({ client: this.#watches, kind, clock, random, onTrouble: trouble })
+      const { connection } = this.api
+      informer = new SharedInformer<ApiObject>({ connection, kind, clock, random, onTrouble: trouble })
       this.#informers.set(kind, informer)
     }
     // One kind has one shape; whoever names the kind knows it.
@@ -55,7 +51,7 @@ export class Cluster {
 
   /** Now, in RFC 3339 whole seconds. */
   now(): string {
-    return timestamp(this.clock)
+    return `${new Date(this.nowMs()).toISOString().slice(0, 19)}Z`
   }
 
   /** Now, in ms since the epoch. */
@@ -71,7 +67,6 @@ export class Cluster {
 
   stopWatching(): void {
     for (const informer of this.#informers.values()) informer.stop()
-    this.#watches.close()
   }
 
   close(): void {
@@ -91,7 +86,8 @@ export class Cluster {
   }
 
   async patch<T extends ApiObject>(kind: Kind, object: T, type: PatchType, body: unknown, sub?: string): Promise<T> {
-    return this.#enter(kind, await this.api.patch<T>(kind, object.metadata, type, body, sub))
+    const options = sub === undefined ? {} : { subresource: sub }
+    return this.#enter(kind, await this.api.patch<T>(kind, object.metadata, type, body, options))
   }
 
   /** One that is gone already counts as deleted. The UID guards against one created anew under the name. */
@@ -102,16 +98,16 @@ export class Cluster {
         ...(uid === undefined ? {} : { uid }),
         ...options,
       })
-      if (left === undefined) this.cache<T>(kind).removed(object)
+      if (left === undefined) this.#informers.get(kind)?.cache.removed(object)
       else this.#enter(kind, left)
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error
-      this.cache<T>(kind).removed(object)
+      this.#informers.get(kind)?.cache.removed(object)
     }
   }
 
   #enter<T extends ApiObject>(kind: Kind, object: T): T {
-    if (this.#informers.has(kind)) this.cache<T>(kind).wrote(object)
+    this.#informers.get(kind)?.cache.wrote(object)
     return object
   }
 }

@@ -3,9 +3,6 @@
 /** The scope that covers all kinds and discovery. */
 export const everything = "*"
 
-/** What faults and the request log call a request that is for no object or collection. */
-export const discoveryScope = "discovery"
-
 export const covers = (scope: string, target: string): boolean => scope === everything || scope === target
 
 export const anyCovers = (scopes: ReadonlySet<string>, target: string): boolean =>

@@ -1,81 +1,8 @@
-/** The work queue and the object cache: what all controllers stand on. */
+/** The object cache: what all controllers look at, and what they are told of it. */
 
 import { describe, expect, test } from "vitest"
-import { ObjectCache } from "../../../src/host/object-cache.ts"
-import { WorkQueue } from "../../../src/host/work-queue.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn } from "../../runtime/until.ts"
-
-describe("The work queue", () => {
-  test("works on a key once at a time, and once more for whatever came meanwhile", async () => {
-    const releases: Array<() => void> = []
-    let running = 0
-    let most = 0
-    const queue = new WorkQueue({
-      clock: new ManualClock(),
-      process: async () => {
-        most = Math.max(most, ++running)
-        await new Promise<void>((resolve) => releases.push(resolve))
-        running--
-      },
-    })
-    queue.add("a")
-    await turn()
-    for (let times = 0; times < 5; times++) queue.add("a")
-    expect(releases).toHaveLength(1)
-    releases[0]?.()
-    await turn()
-    expect(releases).toHaveLength(2)
-    releases[1]?.()
-    await turn()
-    expect([releases.length, most, queue.depth]).toEqual([2, 1, 0])
-  })
-
-  test("tries a failed key again after 5, 10, 20 ms, and forgets the failures with a success", async () => {
-    const clock = new ManualClock()
-    let failures = 3
-    const runs: number[] = []
-    const queue = new WorkQueue({
-      clock,
-      process: () => {
-        runs.push(clock.monotonicMs())
-        return failures-- > 0 ? Promise.reject(new Error("no")) : Promise.resolve()
-      },
-    })
-    queue.add("a")
-    for (let ms = 0; ms < 40; ms++) {
-      await turn()
-      clock.advance(1)
-    }
-    await turn()
-    const gaps = runs.slice(1).map((at, index) => at - (runs[index] ?? 0))
-    expect(gaps).toEqual([5, 10, 20])
-    failures = 1
-    queue.add("a")
-    await turn()
-    expect(clock.untilNext).toBe(5)
-  })
-
-  test("keeps the earliest of several delays, and drops them all when it is closed", async () => {
-    const clock = new ManualClock()
-    const runs: string[] = []
-    const queue = new WorkQueue({ clock, process: async (key) => void runs.push(key) })
-    queue.addAfter("a", 100)
-    queue.addAfter("a", 50)
-    queue.addAfter("a", 80)
-    expect(clock.pending).toBe(1)
-    clock.advance(50)
-    await turn()
-    expect(runs).toEqual(["a"])
-    queue.addAfter("b", 100)
-    await queue.close()
-    expect(clock.pending).toBe(0)
-    queue.add("c")
-    await turn()
-    expect(runs).toEqual(["a"])
-  })
-})
+import { ObjectCache } from "../../src/host/object-cache.ts"
+import type { ApiObject } from "../../src/kube/client/objects.ts"
 
 describe("The object cache", () => {
   const object = (name: string, version: number, uid = name, owner?: string): ApiObject => ({
@@ -133,10 +60,11 @@ describe("The object cache", () => {
 
   test("after a list holds what is in it, and own writes that are newer", () => {
     const cache = new ObjectCache<ApiObject>()
+    const story = told(cache)
     cache.watched(object("old", 10), false)
     cache.wrote(object("mine", 30))
     cache.flush()
-    const story = told(cache)
+    story.length = 0
     cache.listStarted()
     cache.listedItem(object("new", 15))
     cache.listCompleted("20")

@@ -1,0 +1,27 @@
+/** Long questions one at a time, in the order in which they came, and no more of them waiting than somebody can wait for. */
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import { maximumWaiting, ReadingFailed } from "./definition.ts"
+
+/** Answers a question when its turn comes; fails at once if {@link maximumWaiting} wait. An interrupted one gives its place up. */
+export type QuestionQueue = <A>(question: Effect.Effect<A, ReadingFailed>) => Effect.Effect<A, ReadingFailed>
+
+export const makeQuestionQueue: Effect.Effect<QuestionQueue> = Effect.sync(() => {
+  const turn = Semaphore.makeUnsafe(1)
+  let waiting = 0
+  return (question) =>
+    Effect.suspend(() => {
+      if (waiting > maximumWaiting) {
+        const message = `${maximumWaiting} questions wait already, which is the most; ask again`
+        return Effect.fail(new ReadingFailed({ message, fault: "busy" }))
+      }
+      waiting++
+      return turn.withPermit(question).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            waiting--
+          }),
+        ),
+      )
+    })
+})

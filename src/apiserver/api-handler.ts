@@ -1,0 +1,257 @@
+/**
+ * Requests to the read half of an API server, answered from a {@link Backend}: discovery, OpenAPI, reads, lists and
+ * watches, in the forms that clients ask for. Knows nothing of ports, so that one server can have several.
+ *
+ * Writes go to the handler given; without one they are answered with 405, and nothing here changes anything.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Clock, systemClock, type Timer } from "../runtime/clock.ts"
+import {
+  type Failure,
+  malformedPath,
+  methodNotAllowed,
+  objectNotFound,
+  readOnly,
+  unauthorized,
+  unknownResource,
+} from "./answers/failure.ts"
+import { compact, type JsonFormat } from "./answers/json-spacing.ts"
+import type { ApiHandlerOptions, ApiServerParts, WriteHandler } from "./api-server-options.ts"
+import type { Backend } from "./backend.ts"
+import { answerDiscovery, missingIn } from "./discovery/discovery.ts"
+import type { Form } from "./forms/form.ts"
+import { negotiateForm } from "./forms/negotiate.ts"
+import { Exchange } from "./http/exchange.ts"
+import { isBelow, refusedPath } from "./http/path-check.ts"
+import type { ResourceRoute } from "./http/router.ts"
+import { guarded, type OnTrouble, warnProcess } from "./http/trouble.ts"
+import type { Resource } from "./kinds/resources.ts"
+import { parseListRequest, parseWatchRequest, refusedVersion, type WatchRequest } from "./list/list-options.ts"
+import { sendList } from "./list/list-response.ts"
+import { answerOpenApi } from "./openapi/openapi-answer.ts"
+import { noHooks, type RequestHooks } from "./request-hooks.ts"
+import { RequestLog } from "./request-log.ts"
+import { objectBytes } from "./watch/change.ts"
+import { bookmarkLine, type StreamSurroundings, WatchStream } from "./watch/watch-stream.ts"
+
+export class ApiHandler {
+  readonly requests: RequestLog
+  /** Bearer token that every request must carry; `undefined` for none. */
+  token: string | undefined
+  readonly #backend: Backend
+  readonly #options: ApiHandlerOptions
+  readonly #write: WriteHandler
+  readonly #hooks: RequestHooks
+  readonly #format: JsonFormat
+  readonly #gitVersion: string
+  readonly #streams = new Set<WatchStream>()
+  readonly #surroundings: StreamSurroundings
+  readonly #clock: Clock
+  readonly #onTrouble: OnTrouble
+  #nextBookmarks: Timer | undefined
+
+  constructor(backend: Backend, options: ApiHandlerOptions, parts: ApiServerParts) {
+    const { clock = systemClock, slowReaderLimit, onTrouble = warnProcess, requestLogLimit = 100_000 } = options
+    const { hooks = noHooks, format = compact, gitVersion = "v1.34.4+kubereel", readOnlyReason } = parts
+    this.#backend = backend
+    this.#options = options
+    this.#write = parts.write ?? (() => readOnly(readOnlyReason))
+    this.#hooks = hooks
+    this.#format = format
+    this.#gitVersion = gitVersion
+    this.#clock = clock
+    this.#onTrouble = onTrouble
+    this.token = options.token
+    this.requests = new RequestLog(requestLogLimit)
+    this.#surroundings = { clock, format, hooks, ...(slowReaderLimit === undefined ? {} : { slowReaderLimit }) }
+  }
+
+  /** The watches open now. */
+  get streams(): ReadonlySet<WatchStream> {
+    return this.#streams
+  }
+
+  /** Answers one request. Never throws. An arrow, to be given to a server as it is. */
+  readonly handle = (request: IncomingMessage, response: ServerResponse): void =>
+    guarded(`${request.method} ${request.url}`, this.#onTrouble, () => this.#receive(request, response))
+
+  /**
+   * Sends a bookmark to every watch, of one kind or of all, that allows them and has been sent its beginning. Does nothing
+   * for a backend that knows no revision.
+   */
+  sendBookmarks(plural?: string): void {
+    const version = this.#backend.revision?.()
+    if (version === undefined) return
+    const lines = new Map<Resource, Buffer>()
+    for (const stream of this.#streams) {
+      const { resource } = stream
+      if (!stream.isLive || (plural !== undefined && resource.plural !== plural)) continue
+      const line = lines.get(resource) ?? bookmarkLine(resource, version, false, this.#format)
+      lines.set(resource, line)
+      stream.bookmark(version, line)
+    }
+  }
+
+  /** Sends bookmarks at the interval of the options from now on. To be called once. */
+  startBookmarks(): void {
+    const { bookmarkInterval = 60_000 } = this.#options
+    if (bookmarkInterval <= 0 || this.#backend.revision === undefined) return
+    this.#nextBookmarks = this.#clock.after(bookmarkInterval, () => {
+      this.startBookmarks()
+      this.sendBookmarks()
+    })
+  }
+
+  /** Cuts the connections of all watches. */
+  destroyStreams(): void {
+    for (const stream of this.#streams) stream.destroy()
+  }
+
+  /** Ends what the handler does by itself. Requests are still answered. */
+  close(): void {
+    this.#nextBookmarks?.cancel()
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new Exchange(request, response, this.#format)
+    const { path, queryText: query, verb, scope, route } = exchange
+    exchange.onTrouble = this.#onTrouble
+    exchange.onStatus = this.requests.open({
+      method: request.method ?? "",
+      path,
+      query,
+      verb,
+      resource: scope,
+      namespace: route.type === "resource" ? route.namespace : undefined,
+      name: route.type === "resource" ? route.name : undefined,
+      userAgent: request.headers["user-agent"] ?? "",
+      receivedAt: this.#clock.wallMicros(),
+    })
+    this.#hooks.receive(exchange, () =>
+      exchange.attempt(() => {
+        const failure = this.#dispatch(exchange)
+        if (failure !== undefined) exchange.fail(failure)
+      }),
+    )
+  }
+
+  /** Answers the exchange, now or later, or returns why not. */
+  #dispatch(exchange: Exchange): Failure | undefined {
+    const { route, request } = exchange
+    const { registry, unlistedSubresources } = this.#backend
+    if (route.type === "malformed") return malformedPath
+    if (this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`) return unauthorized
+    const resource = route.type === "resource" ? registry.at(route.group, route.version, route.plural) : undefined
+    const injected = this.#hooks.answer(exchange, resource)
+    if (injected !== undefined) return injected
+    if (route.type !== "resource") return this.#discover(exchange)
+    if (resource === undefined) return missingIn(registry, route.group)
+    exchange.deprecationWarning = resource.deprecationWarning
+    const refusal = refusedPath(exchange, route, resource, unlistedSubresources)
+    if (refusal !== undefined) return refusal
+    if (request.method === "GET" && isBelow(route)) return this.#getBelow(exchange, route, resource)
+    const form = this.#form(exchange, resource)
+    if (form !== undefined && "type" in form) return form
+    if (request.method !== "GET") return this.#write(exchange, route, resource, form)
+    const { name, namespace = "" } = route
+    if (name !== undefined && exchange.verb === "get") return this.#get(exchange, resource, namespace, name, form)
+    return exchange.verb === "watch"
+      ? this.#watch(exchange, resource, route.namespace, form)
+      : this.#list(exchange, resource, route.namespace, form)
+  }
+
+  #form({ request, query, verb }: Exchange, resource: Resource): Form | Failure | undefined {
+    const answer = verb === "watch" || verb === "list" ? verb : "object"
+    const now = (): number => this.#clock.wallMicros() / 1000
+    return negotiateForm({ resource, accept: request.headers.accept, query, answer, now })
+  }
+
+  #discover(exchange: Exchange): Failure | undefined {
+    if (exchange.request.method !== "GET") return methodNotAllowed
+    const { route, request } = exchange
+    if (route.type === "openapi") return answerOpenApi(exchange, route.document, this.#backend.documents)
+    const answer = answerDiscovery(route, this.#backend.registry, request.headers, this.#gitVersion)
+    if (answer.type === "failure") return answer
+    if (answer.type === "json") exchange.json(answer.document)
+    else if (answer.type === "plain") exchange.plain(answer.text)
+    else exchange.cacheable(answer.text, answer.contentType, answer.etag)
+    return undefined
+  }
+
+  #getBelow(
+    exchange: Exchange,
+    { name = "", namespace = "", subresource = "" }: ResourceRoute,
+    resource: Resource,
+  ): undefined {
+    this.#read(exchange, () => {
+      const answer = this.#backend.readSubresource?.(resource, namespace, name, subresource)
+      exchange.whenReady(answer, (reply = unknownResource) => {
+        if (reply.type === "failure") exchange.fail(reply)
+        else exchange.written(reply)
+      })
+    })
+  }
+
+  #get(exchange: Exchange, resource: Resource, namespace: string, name: string, form?: Form): Failure | undefined {
+    const refusal = refusedVersion(exchange.query)
+    if (refusal !== undefined) return refusal
+    this.#read(exchange, () =>
+      exchange.whenReady(this.#backend.get(resource, namespace, name), (state = objectNotFound(resource, name)) => {
+        if (state.type === "failure") exchange.fail(state)
+        else exchange.text(form?.object(state) ?? objectBytes(state).toString("utf8"))
+      }),
+    )
+    return undefined
+  }
+
+  #read(exchange: Exchange, step: () => void): void {
+    this.#hooks.read(() => exchange.attempt(step))
+  }
+
+  #list(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
+    const request = parseListRequest(exchange.query, namespace, resource)
+    if ("type" in request) return request
+    exchange.whenReady(this.#backend.list(resource, request), (answer) => {
+      if (answer.type === "failure") exchange.fail(answer)
+      else exchange.whenReady(sendList(exchange, resource, answer, this.#format, form), () => undefined)
+    })
+    return undefined
+  }
+
+  #watch(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
+    const { streamingList = "supported", expiredAs = "stream" } = this.#options
+    const request = parseWatchRequest(exchange.query, namespace, resource, streamingList)
+    if ("type" in request) return request
+    const refuse = (failure: Failure, as: "stream" | "http"): void => {
+      if (failure.code === 410 && as === "http") exchange.fail(failure)
+      else this.#open(exchange, resource, request).error(failure)
+    }
+    const forced = this.#hooks.expire(resource, request)
+    if (forced !== undefined) {
+      refuse(forced.failure, forced.as)
+      return undefined
+    }
+    exchange.whenReady(this.#backend.watch(resource, request), (feed) => {
+      if (!exchange.open) return
+      if (typeof feed !== "function") return refuse(feed, expiredAs)
+      const stream = this.#open(exchange, resource, request, form)
+      exchange.whenReady(feed(stream), (end) => {
+        stream.onClose(end)
+        stream.goLive()
+      })
+    })
+    return undefined
+  }
+
+  #open(exchange: Exchange, resource: Resource, request: WatchRequest, form?: Form): WatchStream {
+    const { selection, allowBookmarks, timeoutSeconds } = request
+    const timeout = timeoutSeconds === undefined ? {} : { timeoutSeconds }
+    const wanted = { resource, selection, allowBookmarks, ...timeout, ...(form === undefined ? {} : { form }) }
+    const stream = new WatchStream(exchange.begin(), wanted, this.#surroundings)
+    this.#streams.add(stream)
+    stream.onClose(() => this.#streams.delete(stream))
+    this.#hooks.open(stream)
+    return stream
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * The read half of a Kubernetes API server: discovery, OpenAPI v3, gets, paged lists and watches (bookmarks, initial
+ * events, selectors), as JSON, YAML, tables or metadata only, over HTTP/1.1. What it shows comes from a {@link Backend}, which
+ * may have to wait for it.
+ *
+ * Guaranteed: statuses, reasons and bodies are those of Kubernetes 1.34 (compared with a real server); objects are sent in
+ * the bytes in which the backend has them; a watch delivers what its feed sends, in that order; lists and what a watch
+ * begins with go out as fast as the client reads, and no faster. Nothing can be changed through it: a write is answered
+ * with 405, unless the program around it adds a half that writes, as the sandbox does. It imports none of that half.
+ *
+ * Not provided: protobuf, HTTP/2, `/openapi/v2`, authentication beyond one bearer token, authorization.
+ *
+ * ```ts
+ * const server = await ApiServer.listen(backend, { port: 8001 }, { readOnlyReason: "this is the past" })
+ * // kubectl --server http://127.0.0.1:8001 get pods -A -o wide
+ * await server.close()
+ * ```
+ *
+ * {@link ApiHandler} is the same without a port, for programs that have an HTTP server of their own.
+ */
+
+export { type Failure, fail } from "./answers/failure.ts"
+export type { Reply } from "./answers/reply.ts"
+export { ApiHandler } from "./api-handler.ts"
+export { ApiServer } from "./api-server.ts"
+export type {
+  ApiHandlerOptions,
+  ApiServerOptions,
+  ApiServerParts,
+  ServerTls,
+  WriteHandler,
+} from "./api-server-options.ts"
+export type { Backend, WatchFeed } from "./backend.ts"
+export type { Eventually } from "./eventually.ts"
+export { builtinResources } from "./kinds/builtin-resources.ts"
+export { type DefinedKind, definedKinds, publishedKind } from "./kinds/definition.ts"
+export { KindConflictError, UnknownKindError } from "./kinds/kind-errors.ts"
+export { type Resource, ResourceRegistry, readOnlyKinds } from "./kinds/resources.ts"
+export type { ListRequest, ListState, StreamingList, WatchRequest, WatchStart } from "./list/list-options.ts"
+export type { ListAnswer } from "./list/list-response.ts"
+export { type Page, pageOf, type Snapshot, snapshotOf } from "./list/snapshot.ts"
+export { OpenApiDocuments } from "./openapi/openapi-document.ts"
+export type { RequestEntry, RequestFilter, RequestLog } from "./request-log.ts"
+export { hasSelectors, type Selection, selects } from "./selection/selection.ts"
+export { type Change, type ChangeRecord, type ChangeType, makeChange } from "./watch/change.ts"
+export { bookmarkLine, type WatchStream } from "./watch/watch-stream.ts"

@@ -1,0 +1,25 @@
+/**
+ * What a registry of kinds refuses. Mistakes of the program that registers or asks, so they are thrown; what clients do
+ * wrong over HTTP is answered with a {@link Failure} instead (answers/failure.ts).
+ */
+
+import * as Schema from "effect/Schema"
+
+/** A kind that is neither built in nor registered. */
+export class UnknownKindError extends Schema.TaggedError<UnknownKindError>()("UnknownKindError", {
+  gvk: Schema.String,
+}) {
+  override get message(): string {
+    return `the kind ${this.gvk} is not served; register it first`
+  }
+}
+
+/** A kind or a path that is already served by another registration. */
+export class KindConflictError extends Schema.TaggedError<KindConflictError>()("KindConflictError", {
+  gvk: Schema.String,
+  plural: Schema.String,
+}) {
+  override get message(): string {
+    return `the kind ${this.gvk} or the path of ${this.plural} is already served; unregister it first`
+  }
+}

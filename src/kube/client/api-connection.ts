@@ -1,0 +1,194 @@
+/**
+ * Calls to one API server: what lies between the typed client and HTTP.
+ *
+ * Guaranteed: each call settles once, with a complete answer of status 2xx or an {@link ApiError}; credentials are refreshed
+ * when they say so, and after a 401 once more before the call fails (a server that answers 401 has not acted, so writes too are
+ * made again). Nothing else is made again but what the caller's {@link RetryPolicy} allows.
+ * Under overload calls wait for one of `maximumConcurrent` places, in order; one that waits for its next attempt holds none.
+ */
+
+import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
+import { HttpClient } from "../http/http-client.ts"
+import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
+import { connectionCodes } from "../http/response-handler.ts"
+import { holdingTimers, type Timers } from "../http/timers.ts"
+import type { HttpRequest, Transport } from "../http/transport.ts"
+import { statusOfResponse } from "../status.ts"
+import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"
+import { noRetries, type RetryPolicy } from "./retry-policy.ts"
+
+export interface ConnectionOptions {
+  /** Fixed, or with credentials that change; or a transport that needs none. */
+  readonly server: ApiEndpoint | EndpointSource | Transport
+  /** `kubereel/<version>` or the component's name; the server makes the default field manager of it. */
+  readonly userAgent: string
+  /** Calls at once; as many connections rest between calls. Default 16: more only queue in a server of one process. */
+  readonly maximumConcurrent?: number
+  /** ms from sending to the last byte of the answer. Default 60,000, which API servers allow a request. */
+  readonly deadlineMs?: number
+  /** Default: no retries. */
+  readonly retries?: RetryPolicy
+  /** For deadlines and waits; default: the machine's, since it is about the network. */
+  readonly timers?: Timers
+}
+
+/** What may be said of any call. */
+export interface CallOptions {
+  /** Aborts the call: it rejects with an {@link ApiUnreachableError} of failure `aborted`. */
+  readonly signal?: AbortSignal
+}
+
+/** One request and what it asks, for errors. */
+export interface Call extends Omit<HttpRequest, "headers"> {
+  readonly question: Question
+  /** Default `application/json`. */
+  readonly accept?: string
+  /** Largest answer in bytes. Default 16 MiB: etcd takes objects of 1.5 MiB, and an answer may be one of them, re-formatted. */
+  readonly maximumBytes?: number
+}
+
+const largestAnswer = 16 * 1024 * 1024
+
+export class ApiConnection {
+  readonly #options: ConnectionOptions
+  readonly #timers: Timers
+  /** Places taken, and calls that wait for one. */
+  #running = 0
+  readonly #waiting: Array<() => void> = []
+  /** Ends the waits for further attempts. */
+  readonly #pauses = new Set<() => void>()
+  #isClosed = false
+  #http: HttpClient | undefined
+  #endpoint: ApiEndpoint | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#timers = options.timers ?? holdingTimers
+  }
+
+  async call(call: Call, { signal }: CallOptions = {}): Promise<CollectedResponse> {
+    const { retries = noRetries } = this.#options
+    const isOver = (): boolean => this.#isClosed || signal?.aborted === true
+    for (let attempt = 1; ; attempt++) {
+      const result = await this.#attempt(call, signal)
+      if ("status" in result) return result
+      const delayMs = isOver() ? undefined : retries.delayMs(result, attempt)
+      if (delayMs === undefined) throw result
+      await this.#pause(delayMs, signal)
+      if (isOver()) throw result
+    }
+  }
+
+  /** For watches, which are no calls: with the credentials of now. Rejects with what the credentials reject with. */
+  async transport(): Promise<Transport> {
+    const { server } = this.#options
+    if ("send" in server) return server
+    const endpoint = "endpoint" in server ? await server.endpoint() : server
+    if (this.#http === undefined) {
+      const { userAgent, maximumConcurrent = 16 } = this.#options
+      this.#http = new HttpClient(endpoint, { userAgent, maximumIdle: maximumConcurrent })
+      if (this.#isClosed) this.#http.close()
+    } else if (endpoint !== this.#endpoint) this.#http.updateEndpoint(endpoint)
+    this.#endpoint = endpoint
+    return this.#http
+  }
+
+  /** After a 401: fetches fresh credentials, for all later requests. False if there are no others. Rejects likewise. */
+  async refresh(): Promise<boolean> {
+    const { server } = this.#options
+    if (!("onUnauthorized" in server)) return false
+    const before = this.#endpoint
+    await server.onUnauthorized()
+    await this.transport()
+    return this.#endpoint !== before
+  }
+
+  /** Aborts what is under way, ends the connections. Later calls reject. */
+  close(): void {
+    this.#isClosed = true
+    for (const end of [...this.#pauses]) end()
+    this.#http?.close()
+  }
+
+  async #attempt(call: Call, signal: AbortSignal | undefined): Promise<CollectedResponse | ApiError> {
+    if (this.#running >= (this.#options.maximumConcurrent ?? 16)) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    } else this.#running++
+    try {
+      const first = await this.#exchange(call, signal)
+      if (!("_tag" in first) || first._tag !== "UnauthorizedError" || !("onUnauthorized" in this.#options.server))
+        return first
+      await this.#options.server.onUnauthorized()
+      return await this.#exchange(call, signal)
+    } catch (cause) {
+      return unreachable(call, "credentials", cause instanceof Error ? cause.message : String(cause))
+    } finally {
+      // The place is handed on without being free in between, so that nobody overtakes.
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+
+  /** Rejects with what the credentials reject with. */
+  async #exchange(call: Call, signal: AbortSignal | undefined): Promise<CollectedResponse | ApiError> {
+    const transport = await this.transport()
+    const { question, accept = "application/json", maximumBytes = largestAnswer, ...request } = call
+    const outcome = await sendOnce(transport, request, {
+      headers: { Accept: accept },
+      maximumBytes,
+      deadlineMs: this.#options.deadlineMs ?? 60_000,
+      ...(signal !== undefined && { signal }),
+      timers: this.#timers,
+    })
+    if (outcome.tag !== "response") return unreachable(call, failureOf(outcome), describeFailure(outcome))
+    if (outcome.status >= 200 && outcome.status < 300) return outcome
+    return refusalOf(question, statusOfResponse(outcome.status, outcome.headers, outcome.body))
+  }
+
+  #pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel()
+        this.#pauses.delete(done)
+        signal?.removeEventListener("abort", done)
+        resolve()
+      }
+      const timer = this.#timers.after(delayMs, done)
+      this.#pauses.add(done)
+      signal?.addEventListener("abort", done)
+    })
+  }
+}
+
+/** The parsed body. Rejects an answer that is no JSON: it comes from something in front of the server. */
+export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
+  try {
+    return JSON.parse(body.toString("utf8")) as T
+  } catch (cause) {
+    throw unreachable(call, "unreadable", `the answer is not JSON: ${String(cause)}`)
+  }
+}
+
+const unreachable = (
+  { question }: Call,
+  failure: ApiUnreachableError["failure"],
+  detail: string,
+): ApiUnreachableError => new ApiUnreachableError({ ...question, failure, detail })
+
+const failureOf = (failure: RequestFailure): ApiUnreachableError["failure"] => {
+  if (failure.tag === "deadline") return "deadline"
+  if (failure.tag === "too-large") return "unreadable"
+  switch (failure.end.tag) {
+    case "aborted":
+      return "aborted"
+    case "malformed":
+      return "unreadable"
+    case "timeout":
+      return "deadline"
+    case "connection":
+      return failure.end.code === connectionCodes.clientClosed ? "aborted" : "connection"
+    case "truncated":
+      return "connection"
+  }
+}

@@ -1,0 +1,54 @@
+/** An export of some namespaces has their gaps and those of all namespaces, and none of the others'. */
+import { expect, test } from "vitest"
+import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { GivenFilters } from "../../../src/trace/selection/filters.ts"
+import { encodeFrame, gapAt, START } from "../../archive/sample-frames.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+
+const gvk = "v1.ConfigMap"
+const noFilters = { excluded_namespaces: [], excluded_labels: [] }
+
+const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
+  const directory = temporaryDirectory()
+  const writer = ArchiveWriter.open(directory)
+  const gaps = namespaces.map((namespace, index) => ({ ...gapAt(START + index * 1_000_000), namespace }))
+  writer.append("watcher", 1, 1, encodeFrame({ gvk, gaps }))
+  writer.commit()
+  writer.close()
+  return directory
+}
+
+/** What the headers count, and the namespaces of the gaps in the trace. */
+const exported = async (directory: string, filters: GivenFilters) => {
+  const { gaps, pieces } = openExport(directory, {
+    format: "ndjson",
+    cut: Number.MAX_SAFE_INTEGER,
+    fromTime: 0,
+    untilTime: Number.MAX_SAFE_INTEGER,
+    filters,
+    skipOwned: [],
+    excludeOwned: false,
+    excludeDaemonSetOwned: false,
+    recordedKinds: [],
+    trackedObjects: { [gvk]: {} },
+    incomplete: {},
+  })
+  const chunks: Uint8Array[] = []
+  for await (const piece of pieces) chunks.push(Buffer.from(piece))
+  const lines = Buffer.concat(chunks).toString().trimEnd().split("\n")
+  const items = lines.map((line) => JSON.parse(line) as { action?: string; namespace?: string; end?: { gaps: number } })
+  const told = items.filter(({ action }) => action === "gap").map(({ namespace }) => namespace)
+  expect(items.at(-1)?.end?.gaps).toBe(gaps)
+  return told
+}
+
+test.each([
+  ["everything", noFilters, ["shop", "", "stock"]],
+  ["one namespace", { ...noFilters, namespaces: ["shop"] }, ["shop", ""]],
+  ["namespaces by a pattern", { ...noFilters, namespaces: ["st*"] }, ["", "stock"]],
+  ["all but one namespace", { ...noFilters, excluded_namespaces: ["shop"] }, ["", "stock"]],
+  ["a namespace without gaps of its own", { ...noFilters, namespaces: ["bank"] }, [""]],
+] as const)("%s", async (_, filters, expected) => {
+  expect(await exported(recordingWithGaps(["shop", "", "stock"]), filters)).toEqual(expected)
+})

@@ -1,0 +1,23 @@
+/**
+ * How much longer than on an idle machine something may take before a test calls it failed. A limit only ends a test that would never
+ * end: what is right after five times the time is right. So no limit is short, and all of them grow with the machine's load.
+ */
+import { availableParallelism, loadavg } from "node:os"
+
+/** Sets the factor by hand: 1 for an idle machine. */
+export const patienceVariable = "KUBEREEL_TEST_PATIENCE"
+
+/**
+ * The factor at this moment: 2 on an idle machine, since the other tests of the run keep it busy, and 1 more for each process per
+ * processor that ran or waited in the last minute; 10 at most.
+ */
+export const patience = (environment: NodeJS.ProcessEnv = process.env, load: number = loadavg()[0] ?? 0): number => {
+  const given = environment[patienceVariable]
+  if (given === undefined) return Math.min(2 + load / availableParallelism(), 10)
+  const factor = Number(given)
+  if (!(factor >= 1)) throw new Error(`${patienceVariable}=${given}: it must be a number of at least 1`)
+  return factor
+}
+
+/** A limit in ms for what takes at most `idleMs` on an idle machine. */
+export const patient = (idleMs: number): number => Math.ceil(idleMs * patience())

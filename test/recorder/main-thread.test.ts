@@ -1,0 +1,42 @@
+/** The main thread supervises and serves HTTP; whatever reads or writes a recording runs in a worker. */
+import { readFileSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, test } from "vitest"
+
+const root = fileURLToPath(new URL("../../src", import.meta.url))
+
+/** What a module imports of ours or of Node, types left out: those are gone when it runs. */
+const importsOf = (file: string): ReadonlyArray<string> => {
+  const text = readFileSync(file, "utf8")
+  const statements = text.matchAll(/^(?:import|export)\s(?!type\s)(?:[^"';]*?\sfrom\s)?"([^"]+)"/gm)
+  const dynamic = text.matchAll(/\bimport\("([^"]+)"\)/g)
+  return [...statements, ...dynamic].map(([, specifier = ""]) => specifier)
+}
+
+/** Every module that is loaded with `entry`, with the way to it. */
+const loadedWith = (entry: string): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>([[entry, entry]])
+  for (const [file, way] of found) {
+    if (!file.endsWith(".ts")) continue
+    for (const specifier of importsOf(join(root, file))) {
+      const name = specifier.startsWith(".") ? relative(root, join(root, dirname(file), specifier)) : specifier
+      if (!found.has(name)) found.set(name, `${way} → ${name}`)
+    }
+  }
+  return found
+}
+
+const readsDatabase = (module: string): boolean => module.startsWith("archive/") || module === "node:sqlite"
+
+test("a recorder's main thread loads nothing that reads or writes a recording", () => {
+  const loaded = loadedWith("recorder/recorder.ts")
+  // Else the test would look at nothing.
+  expect(loaded.size).toBeGreaterThan(100)
+  expect([...loaded].filter(([module]) => readsDatabase(module)).map(([, way]) => way)).toEqual([])
+})
+
+test("the reader and the store do load it: the search finds what is there", () => {
+  for (const entry of ["actors/entries/reader.ts", "actors/entries/store.ts"])
+    expect([...loadedWith(entry).keys()]).toContain("node:sqlite")
+})

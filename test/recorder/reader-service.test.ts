@@ -1,0 +1,125 @@
+/** When the reader's thread exists, and what becomes of a question when it ends. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { afterEach, expect, test } from "vitest"
+import { readerName } from "../../src/actors/names.ts"
+import { type ReaderConfig, type ReaderControl, readerDefinition } from "../../src/actors/reader/definition.ts"
+import { idleMs, makeReaderService } from "../../src/recorder/reader-service.ts"
+import type { ActorBody } from "../../src/runtime/actor.ts"
+import { ActorSystem } from "../../src/runtime/actor-system.ts"
+import { systemClock } from "../../src/runtime/clock.ts"
+import { localThread } from "../../src/runtime/thread/thread.ts"
+import { ManualClock } from "../runtime/manual-clock.ts"
+import { turn, until } from "../runtime/until.ts"
+
+const window = { fromTime: 0, untilTime: 1 }
+const empty = { cut: 0, kinds: [] }
+
+const closing: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** `coverage`: how the nth life answers, from 1. */
+const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = () => Effect.succeed(empty)) => {
+  const clock = new ManualClock()
+  const system = new ActorSystem({ random: () => 0 })
+  let lives = 0
+  let interrupted = 0
+  const spawn = () => {
+    const body: ActorBody<ReaderConfig, ReaderControl, never> = () =>
+      Effect.sync(() => {
+        const life = ++lives
+        return {
+          coverage: () => Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++)),
+          recordedSince: () => Effect.succeed({}),
+          count: () => Effect.succeed({}),
+        }
+      })
+    return system.spawn({
+      definition: readerDefinition,
+      name: readerName,
+      start: localThread(readerDefinition, body, systemClock),
+      config: () => ({ directory: "" }),
+      incarnation: () => lives + 1,
+      restart: {
+        backOff: { initialMs: 1, maximumMs: 1, factor: 1, jitter: 0, resetAfterMs: 1 },
+        maximumCrashes: Number.POSITIVE_INFINITY,
+        windowMs: 1,
+      },
+    })
+  }
+  const scope = await Effect.runPromise(Scope.make())
+  const service = await Effect.runPromise(
+    makeReaderService(system, spawn, clock).pipe(Effect.provideService(Scope.Scope, scope)),
+  )
+  closing.push(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await system.stop()
+  })
+  return { service, system, clock, lives: () => lives, interrupted: () => interrupted }
+}
+
+test("its thread starts with the first question, stops when nobody has asked for a while, and starts again", async () => {
+  const { service, system, clock, lives } = await start()
+  expect(service.reader).toBeUndefined()
+  expect(await Effect.runPromise(service.ask("coverage", window))).toEqual(empty)
+  await until(() => clock.pending === 1)
+  clock.advance(idleMs - 1)
+  await turn()
+  expect(service.reader?.state).toBe("running")
+  await Effect.runPromise(service.ask("coverage", window))
+  await until(() => clock.pending === 1)
+  clock.advance(idleMs - 1)
+  await turn()
+  expect(service.reader?.state).toBe("running")
+  clock.advance(1)
+  await until(() => service.reader === undefined)
+  // At once: it waits for the thread that is ending.
+  expect(await Effect.runPromise(service.ask("coverage", window))).toEqual(empty)
+  expect([lives(), (await system.status()).map(({ name }) => name)]).toEqual([2, [readerName]])
+})
+
+test("a question whose reader ends is asked again once; a second end is a 503 that says so", async () => {
+  const { service, lives } = await start(() => Effect.never)
+  const asked = Effect.runPromise(Effect.result(service.ask("coverage", window)))
+  for (const life of [1, 2]) {
+    await until(() => lives() === life && service.reader?.state === "running")
+    await turn()
+    await service.reader?.kill("a test")
+  }
+  expect(await asked).toMatchObject({
+    _tag: "Failure",
+    failure: {
+      status: 503,
+      message: expect.stringContaining("the recording cannot be read now: "),
+      retryAfterSeconds: 1,
+    },
+  })
+})
+
+test("a question whose reader ends once is answered by the next life", async () => {
+  const { service, lives } = await start((life) => (life === 1 ? Effect.never : Effect.succeed(empty)))
+  const asked = Effect.runPromise(service.ask("coverage", window))
+  await until(() => lives() === 1 && service.reader?.state === "running")
+  await turn()
+  await service.reader?.kill("a test")
+  expect(await asked).toEqual(empty)
+})
+
+test("a question whose client goes is given up in the reader", async () => {
+  const { service, lives, interrupted } = await start(() => Effect.never)
+  const asked = Effect.runFork(service.ask("coverage", window))
+  await until(() => lives() === 1 && service.reader?.state === "running")
+  for (let turns = 0; turns < 5; turns++) await turn()
+  await Effect.runPromise(Fiber.interrupt(asked))
+  await until(() => interrupted() === 1)
+})
+
+test("while the recorder stops there are no answers", async () => {
+  const { service, system } = await start()
+  await system.stop()
+  expect(await Effect.runPromise(Effect.flip(service.ask("coverage", window)))).toMatchObject({ status: 503 })
+})
