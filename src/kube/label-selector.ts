@@ -140,7 +140,7 @@ const readRequirement = (text: string): Read => {
   if (comparison === null)
     return {
       problem:
-        labelKeyFault(key) ?? `after the label ${key} one of = == != in notin > < is expected, not ${quoted(rest)}`,
+        labelKeyFault(key) ?? `after the label ${key}, expected one of = == != in notin > <, not ${quoted(rest)}`,
     }
   const [whole, sign = "", value = ""] = comparison
   return checked({ key, operator: operatorOf(sign), values: [value] }, rest.slice(whole.length))

@@ -12,8 +12,17 @@ import { formatGvk, type GroupVersionKind } from "../../src/kube/gvk.ts"
 
 /** Recorded watches that cannot be read. `line` counts from 1; 0 means the file or directory as a whole. */
 export class RecordingError extends Error {
+  /** Path as given, or the file's name. */
+  readonly file: string
+  /** From 1; 0 for the file as a whole. */
+  readonly line: number
+  readonly problem: string
+
   constructor({ file, line, problem }: { readonly file: string; readonly line: number; readonly problem: string }) {
     super(`${file}${line === 0 ? "" : `:${line}`}: ${problem}`)
+    this.file = file
+    this.line = line
+    this.problem = problem
   }
 }
 

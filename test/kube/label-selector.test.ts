@@ -92,7 +92,7 @@ describe("label selectors", () => {
     ["EXAMPLE.com/app=web", 'the prefix of "EXAMPLE.com/app" is not a DNS name'],
     ["app=we b", 'a comma is missing before "b"'],
     ["app>many", 'the label app is compared with "many", which is not an integer'],
-    ["app in (a", 'after the label app one of = == != in notin > < is expected, not "in (a"'],
+    ["app in (a", 'after the label app, expected one of = == != in notin > <, not "in (a"'],
     ["app in (a,b c)", '"b c" is not a label value'],
     [`app=${"x".repeat(64)}`, `"${"x".repeat(60)}…" is not a label value`],
   ])("%j is refused: %s", (text, problem) => {

@@ -23,14 +23,14 @@ describe("a small project", () => {
     await symlink(join(project, "node_modules"), join(root, "node_modules"))
     await write("package.json", JSON.stringify({ exports: { ".": {}, "./trace": {} } }))
     await write("src/kube/gvk.ts", `export const kind = (text: string): string => "kind " + text\n`)
-    await write("src/actors/entries/one.ts", `import { kind } from "../../src/kube/gvk.ts"\nconsole.log(kind("one"))\n`)
+    await write("src/actors/entries/one.ts", `import { kind } from "../../kube/gvk.ts"\nconsole.log(kind("one"))\n`)
     await write(
       "src/actors/entries/two.ts",
       `import * as Option from "effect/Option"\nconsole.log(Option.some(2).value)\n`,
     )
     await write("test/runtime/workers/toy.ts", `console.log("toy")\n`)
     await write("src/cli/main.ts", `console.log("reel", process.argv.slice(2).join(" "))\n`)
-    await write("src/trace/index.ts", `export { kind } from "../../src/kube/gvk.ts"\n`)
+    await write("src/trace/index.ts", `export { kind } from "../kube/gvk.ts"\n`)
   })
   afterEach(() => rm(root, { recursive: true, force: true }))
 

@@ -16,7 +16,7 @@ describe("field selectors", () => {
   test.each([
     ["", "it is empty"],
     ["metadata.name", '"metadata.name" is not of the form field=value or field!=value'],
-    ["metadata.name=a,", "a condition is missing beside a comma"],
+    ["metadata.name=a,", "a condition is missing before or after a comma"],
     ["metadata.name=a=b", '"metadata.name=a=b" is not of the form field=value or field!=value'],
     ["=a", '"" is not a field path such as metadata.name'],
     [String.raw`metadata.name=a\b`, String.raw`"metadata.name=a\\b" is not of the form field=value or field!=value`],
