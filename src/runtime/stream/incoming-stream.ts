@@ -6,7 +6,7 @@
  * without having said that it is whole, because its thread was killed for instance, ends with a reason, never as whole.
  */
 import type { MessagePort } from "node:worker_threads"
-import { messageOf } from "../errors.ts"
+import { messageOf } from "../../message-of.ts"
 import { Inbox } from "../mailbox/inbox.ts"
 
 /** Takes one answer. */

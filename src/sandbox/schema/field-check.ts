@@ -4,11 +4,12 @@
  * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
  */
 
+import { isRecord } from "../../is-record.ts"
 import { decodeProblem } from "./decode-problem.ts"
 import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { isRecord, ownValue, schemaNameOf } from "./make-type.ts"
+import { ownValue, schemaNameOf } from "./make-type.ts"
 import { membersOf, type TypedValue } from "./typed-value.ts"
 
 /** Paths of the fields that `type` does not have, in the order of the object: `spec.containers[0].foo`. */

@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { isRecord } from "../../../src/is-record.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
 import { duplicateFields, isTooDeep, maximumDepth } from "../../../src/sandbox/schema/duplicate-fields.ts"
@@ -10,7 +11,6 @@ import {
   unknownFields,
 } from "../../../src/sandbox/schema/field-check.ts"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
-import { isRecord } from "../../../src/sandbox/schema/make-type.ts"
 import { patient } from "../../harness/patience.ts"
 import { anyJson, objectOf, objectText } from "./arbitrary-objects.ts"
 
