@@ -29,7 +29,7 @@ import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./row
 import { lastSequenceOf, openForReading } from "./schema.ts"
 
 /** Which events to read. Times are µs since the Unix epoch. */
-interface EventSelection {
+export interface EventSelection {
   /** Last sequence number that counts. Default: everything durable now. */
   readonly cut?: number
   /** Inclusive. Default: from the beginning. */
@@ -41,7 +41,7 @@ interface EventSelection {
 }
 
 /** Which moment to read. */
-interface SnapshotSelection {
+export interface SnapshotSelection {
   readonly cut?: number
   /** µs since the Unix epoch: the state just before this moment, so that `events({fromTime: time})` follows it seamlessly. */
   readonly time: number
@@ -49,7 +49,7 @@ interface SnapshotSelection {
 }
 
 /** One block as its row describes it. Times are µs since the Unix epoch, sizes bytes. */
-interface BlockInfo {
+export interface BlockInfo {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly minTime: number
@@ -63,7 +63,7 @@ interface BlockInfo {
 }
 
 /** What a recording covers. */
-interface RecordingSummary {
+export interface RecordingSummary {
   readonly events: number
   readonly gaps: number
   /** µs since the Unix epoch; 0 without events. */

@@ -3,10 +3,17 @@
  * of apimachinery: terms end at commas, a backslash takes the meaning from `,`, `=` and itself.
  */
 
+import * as Schema from "effect/Schema"
 import type { Resource } from "../kinds/resources.ts"
 import type { Change } from "../watch/change.ts"
-import { SelectorError } from "./label-selector.ts"
 import { fieldOf, type SelectableFields, selectableFieldsOf } from "./selectable-fields.ts"
+
+/** A selector that cannot be read; `problem` goes into the 400. */
+export class SelectorError extends Schema.TaggedError<SelectorError>()("SelectorError", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
 
 interface FieldRequirement {
   readonly field: string
@@ -43,7 +50,7 @@ export const parseFieldSelector = (text: string, resource: Resource): FieldSelec
     const literal = unescaped(value)
     const isKnown =
       field === "metadata.name" || (field === "metadata.namespace" ? fields.hasNamespace : fields.readers.has(field))
-    if (!isKnown) throw new SelectorError({ problem: fields.refusal(field) })
+    if (!isKnown) throw new SelectorError({ problem: `${JSON.stringify(field)} cannot be selected by` })
     return { field, equal: operator !== "!=", value: literal, fields }
   })
 }

@@ -33,7 +33,7 @@ export interface HttpApiSources extends ExportSources {
   readonly turnedAway: (facts: TurnedAway) => void
 }
 
-interface TurnedAway {
+export interface TurnedAway {
   readonly request: string
   /** Address of the client, or of the proxy it came by. */
   readonly from: string
@@ -44,7 +44,7 @@ interface TurnedAway {
 }
 
 /** An address that is ours. Until {@link serveHttpApi} whoever comes is told that the recorder is starting. */
-interface BoundAddress {
+export interface BoundAddress {
   readonly port: number
   readonly url: string
   readonly server: Server

@@ -33,15 +33,29 @@ const visitUnknown = (
 ): string[] => {
   const unknown: string[] = []
   if (isKnown(type, value, 0)) return unknown
-  const waiting: TypedValue[] = [{ type, value, path: undefined }]
+  const waiting: Array<TypedValue | UnknownField> = [{ type, value, path: undefined }]
   for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
-    const { path } = visit
-    if (visit.type.kind === "object" && isRecord(visit.value) && !visit.type.keepsUnknown)
-      for (const key of Object.keys(visit.value))
-        if (!visit.type.fields.has(key)) unknown.push(found(path, key, visit.value))
-    for (const member of membersOf(visit).reverse()) if (mayHoldFields(member.type)) waiting.push(member)
+    if ("holder" in visit) unknown.push(found(visit.path, visit.key, visit.holder))
+    else for (const below of belowOf(visit).reverse()) waiting.push(below)
   }
   return unknown
+}
+
+interface UnknownField {
+  readonly holder: Record<string, unknown>
+  readonly key: string
+  readonly path: FieldPath | undefined
+}
+
+/** In the order of the object: unknown fields among those that may hold some. */
+const belowOf = ({ type, value, path }: TypedValue): Array<TypedValue | UnknownField> => {
+  const members = membersOf({ type, value, path }).filter((member) => mayHoldFields(member.type))
+  if (type.kind !== "object" || type.keepsUnknown || !isRecord(value)) return members
+  const known = new Map(members.map((member) => [member.path?.step, member]))
+  return Object.keys(value).flatMap((key): TypedValue | UnknownField | [] => {
+    if (!type.fields.has(key)) return { holder: value, key, path }
+    return known.get(key) ?? []
+  })
 }
 
 /** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */

@@ -112,6 +112,11 @@ const holders = (
   return [{ record: value, path }, ...children]
 }
 
+test("unknown fields come in the order of the object, whatever their depth", () => {
+  const value = { metadata: { a: 1 }, zz: 1, spec: { template: { b: 1 }, c: 1 } }
+  expect(unknownFields(deployment, value)).toEqual(["metadata.a", "zz", "spec.template.b", "spec.c"])
+})
+
 describe("fields that occur twice", () => {
   test("are found at every level, each once", () => {
     const text = '{"a":1,"b":[{"c":1,"c":2,"c":3}],"a":{"d":{"\\u0065":1,"e":2}}}'
