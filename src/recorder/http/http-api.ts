@@ -4,7 +4,14 @@
  * The health probes answer everybody; who may have the rest is decided before anything of the request but its head is read.
  * Every answer carries the name of its request. Whatever a client sends or fails to read costs it its own answer and nothing else.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { randomUUID } from "node:crypto"
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
@@ -18,7 +25,6 @@ import { elapsed } from "../races.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
 import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
-import { requestIdHeader, requestIdOf } from "./request-id.ts"
 
 export { ListenError } from "./listen-error.ts"
 
@@ -114,6 +120,15 @@ const close = (server: Server): Effect.Effect<void> =>
     server.close(() => resume(Effect.void))
     server.closeAllConnections()
   })
+
+/** The name of a request: in its answer, in the log, and in what a person is told. */
+const requestIdHeader = "Kubereel-Request-Id"
+
+/** That of the client, if it is one that may stand in a log line; else a new one. */
+const requestIdOf = (headers: IncomingHttpHeaders): string => {
+  const given = headers[requestIdHeader.toLowerCase()]
+  return typeof given === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
+}
 
 const answer = (
   request: IncomingMessage,
