@@ -5,9 +5,9 @@
  * Under pressure `isWritable` turns false and the session stops reading; what is already read always finds a place.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { KindState, ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { ObservedAction, WatchSink } from "../../kube/watch/sink.ts"
+import type { WatchSink } from "../../kube/watch/sink.ts"
 import type { GapReason } from "../../trace/event.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
@@ -69,18 +69,10 @@ export class RecordingSink implements WatchSink {
     this.#namespace = undefined
   }
 
-  observed(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    scanned: ScannedObject,
-  ): void {
-    this.#recorder.observed(action, version, bytes, start, end, scanned)
+  observed(object: Readonly<ObservedObject>): void {
+    this.#recorder.observed(object)
     // Objects of a list come in no order, so none of them says how far it is complete.
-    if (!fromList) this.#reach(version)
+    if (!object.fromList) this.#reach(object.version)
   }
 
   readDone(): void {

@@ -85,7 +85,7 @@ export const watchObjects = <T extends ApiObject>(
 
   const sink: WatchSink = {
     isWritable: true,
-    observed: (action, fromList, _version, bytes, start, end) => {
+    observed: ({ action, fromList, bytes, start, end }) => {
       const parsed = JSON.parse(bytes.toString("utf8", start, end)) as T
       // Items of a list carry neither.
       const object =

@@ -51,13 +51,14 @@ export class WatchSession {
         this.#input({ type: "refused", stream, status })
       },
       firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
-      object: (action, fromList, version, bytes, start, end, object) => {
+      object: (object) => {
+        const { fromList, version } = object
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
         this.statistics.objects++
         this.#progressed = true
-        options.sink.observed(action, fromList, version, bytes, start, end, object)
+        options.sink.observed(object)
       },
       bookmark: (stream, version) => {
         this.statistics.bookmarks++

@@ -1,27 +1,13 @@
 /** What a watch session tells whoever records: the few, total events of the protocol. */
-import type { ResourceVersion } from "../resource-version.ts"
-import type { ScannedObject } from "../scanner/object/scanned-object.ts"
+import type { ObservedObject } from "./observed-object.ts"
 import type { KindState, ListReason } from "./protocol/protocol.ts"
-
-/** 1: added or modified. 2: deleted, with the last state. The same codes as the action column of a frame. */
-export type ObservedAction = 1 | 2
 
 export interface WatchSink {
   /**
-   * One object as the server sent it: `bytes[start, end)`, valid only during the call, like `object`, which is reused. The
-   * positions in `object` are positions in `bytes`, not all of them within [start, end).
-   * `fromList` objects come in no order and may be known already; all others come in the order of their versions, each
-   * version once. An exception is the recorder's and ends the session's thread.
+   * One object as the server sent it; the record is reused and valid only during the call. Each version that is not from a list
+   * comes once. An exception is the recorder's and ends the session's thread.
    */
-  observed(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    object: ScannedObject,
-  ): void
+  observed(object: Readonly<ObservedObject>): void
   /** The bytes of one network read are through. */
   readDone(): void
   /**
