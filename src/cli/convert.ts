@@ -1,6 +1,14 @@
-/** `reel convert`: arguments and printing. The work is in convert-trace.ts. */
+/** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { randomBytes } from "node:crypto"
 import { quoted } from "../recorder/configuration/quoted.ts"
+import {
+  type ConvertError,
+  type ConvertProgress,
+  type ConvertSummary,
+  convertInto,
+} from "../trace/files/convert-file.ts"
+import { type OutputFileSystem, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
@@ -8,10 +16,7 @@ import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefau
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { openTraceFile, type TraceInput } from "./convert/convert-input.ts"
-import { type ConvertError, type ConvertProgress, type ConvertSummary, convertInto } from "./convert/convert-trace.ts"
 import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
-import { type OutputFileSystem, openOutputFile, streamOutput } from "./terminal/output-file.ts"
 import { formatBytes, formatCount, formatDuration } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 

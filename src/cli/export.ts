@@ -1,5 +1,6 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { randomBytes } from "node:crypto"
+import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
@@ -17,7 +18,6 @@ import { exportTrace } from "./export/export-trace.ts"
 import { type Recorder, recorderAt } from "./export/recorder-connection.ts"
 import { recorderToken } from "./export/recorder-token.ts"
 import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
-import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "./terminal/output-file.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 

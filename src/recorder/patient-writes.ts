@@ -6,7 +6,7 @@
  * Each write must be one that may be repeated: whether the last try had its effect is not always known.
  */
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import type { ActorGone } from "../runtime/errors.ts"
 import type { ActorState } from "../runtime/supervisor.ts"
@@ -30,14 +30,21 @@ export const patiently = <A, E>(store: AwaitedStore, asked: Effect.Effect<A, E>)
     }),
   )
 
+type RunWrite = (write: Effect.Effect<unknown, unknown>) => Fiber.Fiber<unknown, unknown>
+
 export class PatientWrites {
+  readonly #run: RunWrite
   readonly #pending = new Map<string, Fiber.Fiber<unknown, unknown>>()
+
+  /** `run` starts a write in the scope that all of them live in. */
+  constructor(run: RunWrite) {
+    this.#run = run
+  }
 
   /** Begins to write; `what` says it in words, and takes the place of a write of those words that is still being tried. */
   put(what: string, write: Effect.Effect<unknown, unknown>): void {
-    const former = this.#pending.get(what)
-    if (former !== undefined) Effect.runFork(Fiber.interrupt(former))
-    const fiber = Effect.runFork(write)
+    this.#pending.get(what)?.interruptUnsafe()
+    const fiber = this.#run(write)
     this.#pending.set(what, fiber)
     fiber.addObserver((exit) => {
       if (exit._tag === "Success" && this.#pending.get(what) === fiber) this.#pending.delete(what)
@@ -47,7 +54,7 @@ export class PatientWrites {
   /** The store is stopped: gives up, and answers what was never written. */
   close(): ReadonlyArray<string> {
     const unwritten = [...this.#pending.keys()]
-    for (const fiber of this.#pending.values()) Effect.runFork(Fiber.interrupt(fiber))
+    for (const fiber of this.#pending.values()) fiber.interruptUnsafe()
     this.#pending.clear()
     return unwritten
   }

@@ -10,6 +10,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { exporterDefinition } from "../actors/exporter/definition.ts"
 import { exporterName, ownerResolverName, readerName, storeName, watcherName } from "../actors/names.ts"
@@ -89,7 +90,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     let plan = watchPlan(kinds)
     let closed: RecorderClose | undefined
     let closedEvents: number | undefined
-    const writes = new PatientWrites()
+    // Before the system, so that it outlives it: what a stopping actor still waits for is settled by the store, not cut off.
+    const fibers = yield* FiberSet.make<unknown, unknown>()
+    const run = yield* FiberSet.runtime(fibers)()
+    const runPromise = yield* FiberSet.runtimePromise(fibers)()
+    const writes = new PatientWrites(run)
     const system = yield* Effect.acquireRelease(
       Effect.sync(() => new ActorSystem({ clock })),
       (stopping) =>
@@ -188,7 +193,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       had: (endpoint) => {
         const handOver = (name: string, call: Effect.Effect<void, CallError>): void => {
           if (handed.get(name) === endpoint) return
-          Effect.runFork(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
+          run(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
         }
         for (const { watcher } of watchers.all) handOver(watcher.name, watcher.call("credentials", endpoint))
         const { resolver } = resolution
@@ -213,7 +218,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       notify: options.notify,
       start: worker("watcher"),
       endpoint: endpointFor,
-      nextIncarnation: (name, signal) => Effect.runPromise(nextIncarnation(name), { signal }),
+      run: runPromise,
+      nextIncarnation: (name, signal) => runPromise(nextIncarnation(name), { signal }),
       restart,
       statuses,
       clock,
@@ -231,7 +237,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       directory: options.directory,
       userAgent: options.userAgent,
       recordedKinds: plan.expected.recordedKinds,
-      nextIncarnation: (name) => Effect.runPromise(nextIncarnation(name)),
+      nextIncarnation: (name) => runPromise(nextIncarnation(name)),
       restart,
       onStateChange: onStateChange(ownerResolverName),
       onReport: (report) => {
@@ -255,7 +261,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       return watchers.change(next, () => {
         kinds = wanted
         plan = next
-        Effect.runFork(resolution.recordKinds(next.expected.recordedKinds))
+        run(resolution.recordKinds(next.expected.recordedKinds))
       })
     }
     let lastChange: Promise<unknown> = Promise.resolve()

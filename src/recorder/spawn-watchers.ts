@@ -68,6 +68,8 @@ export interface WatchersOptions {
   readonly start: StartThread
   /** How the actor of that name talks to the API server at the moment. */
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
+  /** Runs in the scope of the recorder. */
+  readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** The store numbers their lives, because it remembers their frames. Is not asked any more once `ended` is aborted. */
   readonly nextIncarnation: (name: string, ended: AbortSignal) => Promise<number>
   readonly restart: RestartPolicy
@@ -163,7 +165,7 @@ export class Watchers {
   /** False when the store is stopped or given up first: then nothing can be recorded any more. */
   #tellStore(expected: ExpectedKinds): Promise<boolean> {
     const told = Effect.as(patiently(this.#store, this.#store.call("expect", expected)), true)
-    return Effect.runPromise(Effect.orElseSucceed(told, () => false))
+    return this.#options.run(Effect.orElseSucceed(told, () => false))
   }
 
   /** What it received is committed afterwards, as far as the store takes it in time. */
@@ -179,7 +181,7 @@ export class Watchers {
   }
 
   async #located(kind: RemovedKind): Promise<RemovedKind> {
-    const complete = await Effect.runPromise(
+    const complete = await this.#options.run(
       this.#store.call("kindState", kind.gvk).pipe(
         Effect.map(({ resumeVersion, completeTime }) => ({ throughVersion: resumeVersion, untilMicros: completeTime })),
         Effect.orElseSucceed(() => undefined),

@@ -26,14 +26,3 @@ export class RevisionNotHeldError extends Schema.TaggedError<RevisionNotHeldErro
     return `the state at revision ${this.revision} is not held: the history of ${this.gvk} starts at ${this.oldest}`
   }
 }
-
-/** A recording that cannot be played. `line` counts from 1; 0 means the file or directory as a whole. */
-export class RecordingError extends Schema.TaggedError<RecordingError>()("RecordingError", {
-  file: Schema.String,
-  line: Schema.Number,
-  problem: Schema.String,
-}) {
-  override get message(): string {
-    return `${this.file}${this.line === 0 ? "" : `:${this.line}`}: ${this.problem}`
-  }
-}

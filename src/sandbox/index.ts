@@ -6,8 +6,7 @@
  * - {@link Sandbox}: an in-memory store that clients write to over HTTP and plain method calls change; a ledger of all it
  *   ever did to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
- * - {@link RecordingPlayer}: recorded watches, played back byte for byte in their own rhythm.
- * - {@link Faults}, on both: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
+ * - {@link Faults}: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
  *   that is down; the sandbox can also restart with another past.
  *
  * ```ts
@@ -29,15 +28,13 @@ export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserve
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
 export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "../apiserver/request-log.ts"
-export { RecordingError, RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
+export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"
 export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest } from "./local-request.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
-export { type RecordedKind, type RecordedLine, readRecording } from "./recording.ts"
-export { type PlayedLine, RecordingPlayer, type RecordingPlayerOptions } from "./recording-player.ts"
 export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"

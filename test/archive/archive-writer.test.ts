@@ -505,12 +505,12 @@ describe("opening", () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, DATABASE_FILE), "Notes about a recording.\n".repeat(200))
     for (const archive of [ArchiveWriter, ArchiveReader]) {
-      expect(() => archive.open(directory)).toThrow(/holds no recording: recording\.db is not a database/)
+      expect(() => archive.open(directory)).toThrow(/contains no recording: recording\.db is not a database/)
     }
   })
 
   test("names a directory without a recording", () => {
-    expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(/holds no recording: there is no recording.db/)
+    expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(/contains no recording: there is no recording.db/)
   })
 
   test("frees the directory when it fails", () => {

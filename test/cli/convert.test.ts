@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { gunzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import { openTraceFile } from "../../src/cli/convert/convert-input.ts"
 import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
+import { openTraceFile } from "../../src/trace/files/trace-input.ts"
 import { goldenTrace } from "../trace/recording.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 
@@ -260,7 +260,7 @@ describe("reel convert", () => {
     const lines = [
       '{"format":"kubereel","version":1,"window":{"start":0,"end":9000000},"cut":2,"kinds":["v1.Pod","v1.ConfigMap"],"incomplete":[{"gvk":"v1.Pod","state":"forbidden"}]}',
       '{"sequence":1,"time":1000000,"action":"applied","gvk":"v1.ConfigMap","uid":"u","namespace":"a","name":"c","resourceVersion":"1","object":{"metadata":{"name":"c","namespace":"a"}}}',
-      '{"sequence":2,"time":2000000,"action":"gap","gvk":"v1.Pod","fromVersion":"","toVersion":"","fromTime":1,"toTime":2,"reason":"expired","detail":""}',
+      '{"sequence":2,"time":2000000,"action":"gap","gvk":"v1.Pod","namespace":"","fromVersion":"","toVersion":"","fromTime":1,"toTime":2,"reason":"expired","detail":""}',
       '{"end":{"snapshot":0,"events":1,"gaps":1}}',
     ]
     writeFileSync(path("a.ndjson"), `${lines.join("\n")}\n`)

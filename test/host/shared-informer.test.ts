@@ -176,4 +176,31 @@ describe("An informer", () => {
     await sees(() => story.at(-1) === "is a 1", 25)
     expect(informer.cache.get("default", "a")?.data).toEqual({ value: "1" })
   })
+
+  test("whose credentials are refused fetches fresh ones and goes on at once", async () => {
+    const { sandbox, clock, put, sees } = await start()
+    put("a", "1")
+    sandbox.setToken("new")
+    let token = "old"
+    let endpoint = { server: sandbox.url, headers: [["Authorization", `Bearer ${token}`] as const] }
+    const source = {
+      endpoint: () => Promise.resolve(endpoint),
+      onUnauthorized: () => {
+        token = "new"
+        endpoint = { server: sandbox.url, headers: [["Authorization", `Bearer ${token}`] as const] }
+        return Promise.resolve()
+      },
+    }
+    const client = new ApiClient({ server: source, userAgent: "kubereel/test" })
+    const options = { connection: client.connection, kind: kinds.configMaps, clock, random: () => 0 }
+    const informer = new SharedInformer<ApiObject>(options)
+    onTestFinished(() => {
+      informer.stop()
+      client.close()
+    })
+    informer.start()
+    // The clock stands still: no back-off is waited for.
+    await sees(() => informer.hasSynced, 0)
+    expect([token, informer.cache.size]).toEqual(["new", 1])
+  })
 })

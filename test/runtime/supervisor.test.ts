@@ -76,7 +76,9 @@ describe("a crashed actor", () => {
     }
     expect(actors.count("toy", "starting")).toBe(5)
     expect(gaveUp).toMatchObject({ actor: "toy", crashes: 5, windowMs: 600_000, lastReason: "no luck" })
-    expect(gaveUp?.message).toBe("actor toy crashed 5 times within 600 s and is stopped; last: no luck")
+    expect(gaveUp?.message).toBe(
+      "actor toy crashed 5 times within 600 s and is not restarted again; last error: no luck",
+    )
     expect(await waiting).toBeInstanceOf(ActorGone)
     expect(actors.clock.pending).toBe(0)
     expect(await toy.stop(0)).toBe(true)

@@ -57,8 +57,6 @@ export const duplicate = (field: string, value: unknown): FieldError => ({
   detail: "",
 })
 
-export const notFound = (field: string, value: unknown): FieldError => ({ type: "NotFound", field, value, detail: "" })
-
 export const notSupported = (field: string, value: unknown, supported: ReadonlyArray<unknown>): FieldError => ({
   type: "NotSupported",
   field,

@@ -2,11 +2,11 @@
  * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
 
+import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { parseFieldSelector } from "../selection/field-selector.ts"
-import { parseLabelSelector, SelectorError } from "../selection/label-selector.ts"
+import { parseFieldSelector, SelectorError } from "../selection/field-selector.ts"
 import type { Selection } from "../selection/selection.ts"
 import { type ContinueToken, decodeContinue } from "./continue-token.ts"
 
@@ -171,10 +171,12 @@ const selectionOf = (
   namespace: string | undefined,
   resource: Resource,
 ): Selection | Failure => {
+  const labels = parseLabelSelector(query.get("labelSelector") ?? "")
+  if ("problem" in labels) return badRequest(`labelSelector: ${labels.problem}`)
   try {
     return {
       ...(namespace === undefined ? {} : { namespace }),
-      labels: parseLabelSelector(query.get("labelSelector") ?? ""),
+      labels,
       fields: parseFieldSelector(query.get("fieldSelector") ?? "", resource),
     }
   } catch (error) {

@@ -3,10 +3,17 @@
  * of apimachinery: terms end at commas, a backslash takes the meaning from `,`, `=` and itself.
  */
 
+import * as Schema from "effect/Schema"
 import type { Resource } from "../kinds/resources.ts"
 import type { Change } from "../watch/change.ts"
-import { SelectorError } from "./label-selector.ts"
 import { fieldOf, type SelectableFields, selectableFieldsOf } from "./selectable-fields.ts"
+
+/** A selector that cannot be read; `problem` goes into the 400. */
+export class SelectorError extends Schema.TaggedError<SelectorError>()("SelectorError", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
 
 export interface FieldRequirement {
   readonly field: string

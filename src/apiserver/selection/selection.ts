@@ -2,11 +2,11 @@
  * Which objects a list or a watch wants, and what a watch must say when an object enters or leaves that set.
  */
 
+import { type LabelSelector, matchesLabels } from "../../kube/label-selector.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Form } from "../forms/form.ts"
 import { type Change, type ChangeRecord, type ChangeType, encodeLine, restamped, retyped } from "../watch/change.ts"
 import { canChange, type FieldSelector, matchesFields } from "./field-selector.ts"
-import { type LabelSelector, matchesLabels } from "./label-selector.ts"
 
 export interface Selection {
   /** Absent means all namespaces. */

@@ -8,9 +8,10 @@
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
+import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import type { Compression } from "../../trace/formats/compression-names.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
-import { codeOf, ExportCut, ExportInterrupted } from "./export-errors.ts"
+import { ExportCut } from "./export-errors.ts"
 import { headerOf, postExport, type RecorderAddress } from "./recorder-connection.ts"
 
 /** A label selector as Kubernetes objects contain it. */

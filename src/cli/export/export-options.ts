@@ -1,7 +1,7 @@
 /** The options of `reel export` and the parsers of their values. */
 import { fileURLToPath } from "node:url"
 import { addressUrl, readTargetPath } from "../../blob/target-address.ts"
-import { type LabelRequirement, parseLabelSelector } from "../../recorder/configuration/label-selector.ts"
+import { type LabelRequirement, parseLabelSelector } from "../../kube/label-selector.ts"
 import {
   flag,
   list,
@@ -60,15 +60,16 @@ const parseTimeout = (given: string): Reading<number> => {
 }
 
 export const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
-  const reading = parseLabelSelector(given)
-  return reading._tag === "Refused" ? refused(reading.reason) : toLabelSelector(reading.requirements)
+  const selector = parseLabelSelector(given)
+  if ("problem" in selector) return refused(selector.problem)
+  return selector.length === 0 ? refused("it is empty") : toLabelSelector(selector)
 }
 
 /** A selector in its text form as the object in SimKube's request, which supports no comparisons. */
 const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<LabelSelector> => {
   const matchExpressions: NonNullable<LabelSelector["matchExpressions"]>[number][] = []
   for (const { key, operator, values } of requirements) {
-    if (operator === "GreaterThan" || operator === "LessThan") return refused("> and < are not supported in an export")
+    if (operator === "Gt" || operator === "Lt") return refused("> and < are not supported in an export")
     matchExpressions.push(values.length === 0 ? { key, operator } : { key, operator, values })
   }
   return value({ matchExpressions })

@@ -3,7 +3,7 @@
  * the output is committed only after the response ended properly and the trace itself was found complete.
  */
 
-import type { OutputSink } from "../terminal/output-file.ts"
+import type { OutputSink } from "../../trace/files/output-file.ts"
 import { type ExportQuery, type ExportResponse, type ExportShortcomings, requestExport } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { checkExport } from "./export-trace-check.ts"

@@ -12,7 +12,8 @@ import type {
   RequestOptions,
 } from "node:http"
 import { visible } from "../../recorder/configuration/quoted.ts"
-import { codeOf, type ExportError, ExportInterrupted, ExportRefused, ServerUnreachable } from "./export-errors.ts"
+import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
+import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
 
 /** A recorder, and how to send requests to it. */
 export interface Recorder {

@@ -43,6 +43,8 @@ export interface ConfigurationWatchOptions {
   /** The options that the configuration was loaded with. */
   readonly load: LoadOptions
   readonly clock: Clock
+  /** Runs in the scope of whoever follows the file. */
+  readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /**
    * Called for detected changes: once per change, once per invalid content, and with `unchanged` only when an invalid file becomes
    * valid again without a change. Not called after `close`.
@@ -157,10 +159,10 @@ export class ConfigurationWatch {
   }
 
   async #compare(content: Uint8Array | Error): Promise<ConfigurationChange> {
-    const { file, load } = this.#options
+    const { file, load, run } = this.#options
     const readBeginning = (): Promise<Uint8Array> =>
       content instanceof Error ? Promise.reject(content) : Promise.resolve(content)
-    const loaded = await Effect.runPromise(Effect.result(loadConfiguration(file, { ...load, readBeginning })))
+    const loaded = await run(Effect.result(loadConfiguration(file, { ...load, readBeginning })))
     this.#seen = digestOf(content)
     this.#isInvalid = Result.isFailure(loaded)
     if (Result.isFailure(loaded)) return { tag: "invalid", error: loaded.failure }

@@ -5,6 +5,7 @@
  * An invalid configuration is only reported; the recording continues with the previous one.
  */
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import { type Clock, systemClock } from "../../runtime/clock.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
@@ -92,6 +93,7 @@ export const followConfiguration = (
   herald?: Herald,
 ) =>
   Effect.gen(function* () {
+    const run = yield* FiberSet.makeRuntimePromise()
     const apply = async (change: ConfigurationChange): Promise<void> => {
       switch (change.tag) {
         case "unchanged":
@@ -122,7 +124,8 @@ export const followConfiguration = (
             configuration,
             load,
             clock: systemClock,
-            noticed: (change) => void apply(change),
+            run,
+            noticed: (change) => void run(Effect.promise(() => apply(change))),
           }),
       ),
       (open) => Effect.sync(() => open.close()),

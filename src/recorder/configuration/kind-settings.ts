@@ -4,10 +4,10 @@
  */
 import { isScalar, type Node } from "yaml"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { fieldSelectorFault } from "./field-selector.ts"
 import { pointerFault } from "./json-pointer.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
-import { parseLabelSelector } from "./label-selector.ts"
 import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
@@ -176,8 +176,10 @@ const readIgnore = (reader: SettingReader, value: Node | undefined, gvkText: str
   })
 
 const labelSelectorFault = (text: string): string | undefined => {
-  const reading = parseLabelSelector(text)
-  return reading._tag === "Refused" ? reading.reason : undefined
+  const selector = parseLabelSelector(text)
+  if ("problem" in selector) return selector.problem
+  // It would select everything, which is what no selector means.
+  return selector.length === 0 ? "it is empty" : undefined
 }
 
 const readSelector = (

@@ -7,28 +7,12 @@
 import { existsSync, readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
 
-/** A type of a field: a name of {@link Descriptors.messages}, or one of these words, alone, as `[]word` or `{}word`. */
-export type SpecialType =
-  | "bool"
-  | "bytes"
-  | "double"
-  | "int"
-  | "int-or-string"
-  | "micro-time"
-  | "quantity"
-  | "raw"
-  | "schema-or-array"
-  | "schema-or-bool"
-  | "schema-or-strings"
-  | "string"
-  | "strings"
-  | "time"
-
 export interface FieldDescriptor {
   readonly number: number
   /** The key in JSON; empty for an inlined struct. */
   readonly name: string
   readonly shape: "single" | "list" | "map"
+  /** A message's name, or one of the words that decode-message.ts knows. */
   readonly type: string
   /** Presence on the wire is presence in JSON. */
   readonly isPointer: boolean

@@ -5,7 +5,7 @@ import { NotFoundError } from "../../kube/client/api-errors.ts"
 import type { ApiObject, SelectorObject } from "../../kube/client/objects.ts"
 import { adoptionPatch, claimOf, releasePatch } from "../../kube/client/owner-references.ts"
 import type { Kind } from "../../kube/kind.ts"
-import { selectorMatches } from "./selectors.ts"
+import { selectorMatches } from "../../kube/label-selector.ts"
 
 /**
  * The objects in the owner's namespace that are its own after adopting and releasing. `mayAdopt` narrows what can be

@@ -126,7 +126,7 @@ describe("a watcher that ended in the middle of a list", () => {
     })
     const { gaps } = recorded()
     expect(gaps).toMatchObject([{ reason: "stopped", fromVersion: "", toVersion: "9" }])
-    expect(gaps[0]?.detail).toContain("the first list was begun again")
+    expect(gaps[0]?.detail).toContain("the first list was restarted")
     expect(gaps[0]?.fromTime).toBeGreaterThan(0)
   })
 })

@@ -494,7 +494,7 @@ describe("through an HTTP proxy", () => {
     expect([code, error]).toEqual([
       exitCodes.failed,
       expect.stringContaining(
-        `the proxy http://127.0.0.1:${proxy.port} did not open a tunnel to localhost:${api.port}: it answered 407`,
+        `the proxy http://127.0.0.1:${proxy.port} did not open a tunnel to localhost:${api.port}: it returned 407`,
       ),
     ])
   })

@@ -12,10 +12,10 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
 import { formatGvk } from "../../../src/kube/gvk.ts"
-import { readRecording } from "../../../src/sandbox/recording.ts"
 import type { PodLifecycle } from "../../../src/trace/formats/simkube/simkube-trace.ts"
 import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { formatExactJson, type JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { readRecording } from "../../harness/recorded-watches.ts"
 import { recordLines } from "./record-lines.ts"
 
 /** JSON pointers of what we take out and SimKube leaves in. A closed list: every other byte of every object agrees. */

@@ -11,9 +11,9 @@ import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rule
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
 import type { Clock } from "../../../src/runtime/clock.ts"
-import { readRecording } from "../../../src/sandbox/recording.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { nothingRecorded as resume } from "../../actors/watcher/nothing-recorded.ts"
+import { readRecording } from "../../harness/recorded-watches.ts"
 
 /**
  * Records the kinds named, with `detect: spec`, into `directory`. The lives of pods are followed: with the events of `v1.Pod` if

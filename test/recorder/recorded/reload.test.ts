@@ -542,6 +542,7 @@ test("a ConfigMap volume that changes is applied; one that cannot be used change
     file,
     configuration,
     load,
+    run: Effect.runPromise,
     clock: systemClock,
     settleMs: 20,
     noticed: (change) => {

@@ -136,7 +136,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.until(async () => ((await recorder.metric(bookmarks)) ?? 0) >= 3, "a rhythm of bookmarks")
     sandbox.faults.blackHole()
     sandbox.put("v1.ConfigMap", configMap("unseen"))
-    await recorder.inState("v1.ConfigMap", /failing: .*no byte came/)
+    await recorder.inState("v1.ConfigMap", /failing: .*no byte arrived/)
     sandbox.faults.resume()
     await recorder.until(async () => (await recorder.exported()).length > 0, "the change made meanwhile", 30_000)
     expect(await recorder.exported()).toMatchObject([{ action: "applied", name: "unseen" }])
@@ -173,7 +173,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.until(async () => (await gaps()).length === 2, "the second gap", 20_000)
     expect(await gaps()).toMatchObject([
       { reason: "cluster-restored", detail: expect.stringContaining("restored from a backup") },
-      { reason: "cluster-restored", detail: expect.stringContaining("another cluster") },
+      { reason: "cluster-restored", detail: expect.stringContaining("this is a different cluster") },
     ])
     expect(recorder.log.match(/WARN .*listing: this is a different cluster than before.*a gap is recorded/g)).toHaveLength(
       2,

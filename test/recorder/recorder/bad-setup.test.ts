@@ -142,7 +142,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     for (const other of [Buffer.from("Notes.\n".repeat(100)), Buffer.from(whole).fill(0x55, 0, 64)]) {
       writeFileSync(path, other)
       expect(await linesOfFailedStart(place.record({ cluster }))).toEqual([
-        expect.stringMatching(/ERROR .*data holds no recording: recording\.db is not a database, .*Check the path/),
+        expect.stringMatching(/ERROR .*data contains no recording: recording\.db is not a database, .*Check the path/),
       ])
       expect(readFileSync(path).equals(other)).toBe(true)
     }
@@ -175,7 +175,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
         expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),
       ])
       expect(await start("--bind", "no-such-host.invalid", "--allow-anonymous")).toEqual([
-        expect.stringContaining("there is no host no-such-host.invalid; choose an address of this machine with --bind"),
+        expect.stringContaining("host no-such-host.invalid not found; choose an address of this machine with --bind"),
       ])
     } finally {
       server.close()

@@ -27,7 +27,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     const recorder = place.record({ cluster: { server: sandbox.url }, options: { wrapped: smallDisk } })
     await recorder.ready()
     fill(sandbox, 0, 100)
-    await recorder.says(/ERROR the recording cannot be written: .*tried again/)
+    await recorder.says(/ERROR the recording cannot be written: .*keeps retrying/)
     expect((await recorder.get("/readyz?verbose")).text).toMatch(/^\[!\]store cannot write: commit failed/m)
     expect(await recorder.metric("kubereel_store_failing")).toBe(1)
     const refused = await recorder.post({ start_ts: 0, end_ts: 4e9, export_path: "x", filters: noFilters })
@@ -55,7 +55,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     const { code, tookMs } = await recorder.stop()
     expect(code).toBe(3)
     expect(tookMs).toBeLessThan(patient(6000))
-    expect(recorder.log).toMatch(/ERROR v1\.ConfigMap: the last events received could not be written\. Start again/)
+    expect(recorder.log).toMatch(/ERROR v1\.ConfigMap: the last events received could not be written\. To record them, restart/)
     const later = place.record({ cluster })
     await later.until(async () => (await later.exported()).length === 100, "a hundred events")
     expect((await later.exported()).filter(({ action }) => action !== "applied")).toEqual([])
@@ -68,7 +68,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     await recorder.ready()
     rmSync(place.path("data"), { recursive: true })
     expect(await recorder.ended).toMatchObject({ code: 1 })
-    expect(recorder.log).toMatch(/ERROR .*recording\.db was removed or moved away while recording: .*start again/)
+    expect(recorder.log).toMatch(/ERROR .*recording\.db was removed or moved while recording, .*restart the recorder/)
   })
 
   test("whose data directory is moved saves everything there before it ends", async ({ expect }) => {

@@ -124,7 +124,7 @@ test("a kind that SimKube's format has no place for is named by the answer and b
   const server = await recorder.listening()
   const exporting = place.reel("export", "-o", place.path("all.sktrace"), "--start", "0", "-s", server)
   expect(await exporting.ended).toMatchObject({ code: 0 })
-  expect(exporting.log).toMatch(/SimKube's format has no place for v1\.ConfigMap; --format ndjson has everything/)
+  expect(exporting.log).toMatch(/SimKube's format cannot represent v1\.ConfigMap; --format ndjson includes everything/)
 })
 
 const kills = defaultRestartPolicy.maximumCrashes

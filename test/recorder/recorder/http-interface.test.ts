@@ -220,7 +220,7 @@ test("a body of more than a mebibyte is refused, one of exactly that is read, an
   const limit = 1024 * 1024
   const text = JSON.stringify(everything("ndjson"))
   expect(await status(text.padEnd(limit))).toEqual([200, expect.stringContaining('"end"')])
-  expect(await status(text.padEnd(limit + 1))).toEqual([413, `an export request has at most ${limit} bytes\n`])
+  expect(await status(text.padEnd(limit + 1))).toEqual([413, `an export request may have at most ${limit} bytes\n`])
   expect(await status(text.padEnd(8 * limit))).toEqual([413, expect.stringContaining("at most")])
   expect((await recorder.get("/healthz")).status).toBe(200)
 })

@@ -33,7 +33,7 @@ class FakeStore implements AwaitedStore {
 
 test("a write that the store refuses is tried until it is taken, and is then not named", async () => {
   const store = new FakeStore()
-  const writes = new PatientWrites()
+  const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
   await until(
     () => store.tries >= 2,
@@ -50,7 +50,7 @@ test("a write that the store refuses is tried until it is taken, and is then not
 
 test("a write that is tried when the store is stopped ends and is named", async () => {
   const store = new FakeStore()
-  const writes = new PatientWrites()
+  const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
   await until(
     () => store.tries > 0,
@@ -64,7 +64,7 @@ test("a write that is tried when the store is stopped ends and is named", async 
 
 test("of two writes of the same only the later one reaches the store", async () => {
   const store = new FakeStore()
-  const writes = new PatientWrites()
+  const writes = new PatientWrites(Effect.runFork)
   writes.put("which cluster this is", store.write("former"))
   writes.put("which cluster this is", store.write("present"))
   store.refuses = false

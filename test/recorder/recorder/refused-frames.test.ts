@@ -70,7 +70,7 @@ test("a kind all of whose frames are refused is stopped with a gap, and the othe
         reason: "stopped",
         fromVersion: last.metadata.resourceVersion,
         toVersion: "",
-        detail: expect.stringContaining("the store refused what it sent"),
+        detail: expect.stringContaining("the store rejected its data"),
       },
     ])
   } finally {

@@ -30,7 +30,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
       const watches = sandbox.watchCount("configmaps")
       replace(place, configurationOf(after))
       if (how === "told by SIGHUP") recorder.child.kill("SIGHUP")
-      await recorder.says(/the configuration was changed: v1\.Service added, v1\.ServiceAccount removed/)
+      await recorder.says(/the configuration has changed: v1\.Service added, v1\.ServiceAccount removed/)
       await recorder.inState("v1.Service", /watching/)
       expect(await recorder.kind("v1.ServiceAccount")).toMatch(/is not there/)
       sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "two" } })

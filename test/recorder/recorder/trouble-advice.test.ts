@@ -2,8 +2,8 @@ import { expect, test } from "vitest"
 import { withAdvice } from "../../../src/recorder/notices/trouble-advice.ts"
 
 test.each([
-  ["discovery: 10.0.0.1:6443: connect ECONNREFUSED 10.0.0.1:6443 (ECONNREFUSED)", /; nothing listens there: /],
-  ["discovery: a.invalid:1: getaddrinfo ENOTFOUND a.invalid (ENOTFOUND)", /; there is no such host: /],
+  ["discovery: 10.0.0.1:6443: connect ECONNREFUSED 10.0.0.1:6443 (ECONNREFUSED)", /; connection refused: /],
+  ["discovery: a.invalid:1: getaddrinfo ENOTFOUND a.invalid (ENOTFOUND)", /; host not found: /],
   ["list: HTTP 401 Unauthorized: Unauthorized", /; the credentials are not accepted: /],
   [
     "x: certificate has expired (CERT_HAS_EXPIRED), 12 bytes of a line were truncated",
@@ -19,7 +19,7 @@ test("Node's advice to those who start Node is left out", () => {
   const code = "(UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
   const reason = `unable to verify the first certificate; if the root CA is installed locally, try running Node.js with --use-system-ca ${code}`
   expect(withAdvice(reason)).toMatch(
-    /^unable to verify the first certificate \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); its certificate is not signed/,
+    /^unable to verify the first certificate \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); the server's certificate is not signed/,
   )
 })
 

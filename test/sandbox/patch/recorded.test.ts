@@ -7,7 +7,6 @@
 import { describe, expect, it } from "vitest"
 import { applyServerSide } from "../../../src/sandbox/patch/apply/apply-server-side.ts"
 import { trackUpdate } from "../../../src/sandbox/patch/managed-fields/track-update.ts"
-import { withUnchangedTimes } from "../../../src/sandbox/patch/managed-fields/unchanged-times.ts"
 import { ApplyConflict } from "../../../src/sandbox/patch/patch-failure.ts"
 import {
   entriesOf,
@@ -21,6 +20,7 @@ import {
   timeOf,
   typeOf,
 } from "./recorded-steps.ts"
+import { withUnchangedTimes } from "./unchanged-times.ts"
 
 const steps = recordedSteps("stored-writes")
 

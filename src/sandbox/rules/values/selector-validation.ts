@@ -1,8 +1,9 @@
 /** LabelSelectors: what they may say, and whether they match. */
 
 import { type Errors, forbidden, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
+import { type LabelSelectorObject, selectorMatches } from "../../../kube/label-selector.ts"
 import { labelValueComplaints, qualifiedNameComplaints } from "../../../kube/names.ts"
-import { child, isAbsent, isEmptyMap, items, list, own, text } from "../fields.ts"
+import { child, isEmptyMap, items, list, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 import { checkLabels } from "./object-metadata.ts"
 
@@ -41,21 +42,6 @@ export const isUsable = (selector: Fields | undefined): boolean => {
 }
 
 /** No selector matches nothing, an empty one everything. */
-export const matches = (selector: Fields | undefined, labels: Fields | undefined): boolean => {
-  if (selector === undefined) return false
-  const wanted = child(selector, "matchLabels") ?? {}
-  for (const key in wanted) if (own(labels, key) !== wanted[key]) return false
-  return items(selector, "matchExpressions").every((term) => {
-    const value = own(labels, text(term, "key"))
-    switch (text(term, "operator")) {
-      case "In":
-        return value !== undefined && list(term, "values").includes(value)
-      case "NotIn":
-        return value === undefined || !list(term, "values").includes(value)
-      case "Exists":
-        return !isAbsent(value)
-      default:
-        return isAbsent(value)
-    }
-  })
-}
+export const matches = (selector: Fields | undefined, labels: Fields | undefined): boolean =>
+  // What the decoder let through has the types of a selector.
+  selectorMatches(selector as LabelSelectorObject | undefined, labels)

@@ -8,10 +8,10 @@
 
 import { sameJson } from "../../../host/same-json.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
+import { requirementsOf } from "../../../kube/label-selector.ts"
 import { withCondition } from "../conditions.ts"
 import { conditionOf, createdMs, isFinished } from "../pod-facts.ts"
 import { type ReplicaSet, wantedReplicas } from "../replica-set/replica-set-object.ts"
-import { isEmptySelector } from "../selectors.ts"
 import { createNew, type DeploymentAction, resize, resizesOf } from "./deployment-action.ts"
 import { type Deployment, historyLimitOf, isRolling, progressDeadlineOf, replicasOf } from "./deployment-object.ts"
 import { deploymentCondition, isComplete, plainStatus, rolloutStatus, untilDeadline } from "./deployment-status.ts"
@@ -38,7 +38,7 @@ export interface DeploymentView {
 
 export const planDeployment = (view: DeploymentView): ReadonlyArray<DeploymentAction> => {
   const { deployment, replicaSets, now } = view
-  if (isEmptySelector(deployment.spec.selector)) {
+  if (requirementsOf(deployment.spec.selector ?? {}).length === 0) {
     const message = "This deployment is selecting all pods. A non-empty selector is required."
     return [{ type: "warn", reason: "SelectingAll", message }]
   }

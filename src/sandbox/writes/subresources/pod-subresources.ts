@@ -3,7 +3,7 @@
 import { badRequest, fail, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
-import { matchesSelector } from "../../lifecycle/object-selector.ts"
+import { type LabelSelectorObject, selectorMatches } from "../../../kube/label-selector.ts"
 import { child, items, number, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import type { LiveObject } from "../../store/collection.ts"
@@ -139,7 +139,8 @@ const spendDisruption = (around: WriteSurroundings, pod: MutableObject, namespac
   for (const existing of collection.live.values()) {
     if (existing.change.namespace !== namespace) continue
     const budget = stateOf(existing.change)
-    if (!matchesSelector(child(child(budget, "spec"), "selector"), child(pod.metadata, "labels"))) continue
+    const selector = child(child(budget, "spec"), "selector") as LabelSelectorObject | undefined
+    if (!selectorMatches(selector, child(pod.metadata, "labels"))) continue
     const status = child(budget, "status")
     const allowed = number(status, "disruptionsAllowed") ?? 0
     if (allowed <= 0) refuse(overBudget(existing.change.name, status))

@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from "../../../../src/sandbox/patch/json/j
 import type { ManagedFields } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { trackScale } from "../../../../src/sandbox/patch/managed-fields/track-scale.ts"
 import { type TrackedUpdate, trackUpdate } from "../../../../src/sandbox/patch/managed-fields/track-update.ts"
-import { withUnchangedTimes } from "../../../../src/sandbox/patch/managed-fields/unchanged-times.ts"
 import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "../thing-type.ts"
+import { withUnchangedTimes } from "../unchanged-times.ts"
 
 const catalogue = new SchemaCatalogue()
 const configMapType = catalogue.of({ group: "", version: "v1", kind: "ConfigMap" })

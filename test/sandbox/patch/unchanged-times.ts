@@ -8,7 +8,7 @@ import {
   type JsonValue,
   memberOf,
   withMember,
-} from "../json/json-value.ts"
+} from "../../../src/sandbox/patch/json/json-value.ts"
 
 /**
  * `after` with the managedFields of `before`, if both differ in nothing but the times of entries; else `after` itself.

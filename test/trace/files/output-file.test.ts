@@ -10,7 +10,7 @@ import {
   type OutputSink,
   openOutputFile,
   streamOutput,
-} from "../../../src/cli/terminal/output-file.ts"
+} from "../../../src/trace/files/output-file.ts"
 
 let folder: string
 beforeEach(async () => {

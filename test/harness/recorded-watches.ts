@@ -5,11 +5,26 @@
 
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
-import type { Resource } from "../apiserver/kinds/resources.ts"
-import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../apiserver/watch/change.ts"
-import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
-import { RecordingError } from "./errors.ts"
+import { builtinResources } from "../../src/apiserver/kinds/builtin-resources.ts"
+import type { Resource } from "../../src/apiserver/kinds/resources.ts"
+import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../../src/apiserver/watch/change.ts"
+import { formatGvk, type GroupVersionKind } from "../../src/kube/gvk.ts"
+
+/** Recorded watches that cannot be read. `line` counts from 1; 0 means the file or directory as a whole. */
+export class RecordingError extends Error {
+  /** Path as given, or the file's name. */
+  readonly file: string
+  /** From 1; 0 for the file as a whole. */
+  readonly line: number
+  readonly problem: string
+
+  constructor({ file, line, problem }: { readonly file: string; readonly line: number; readonly problem: string }) {
+    super(`${file}${line === 0 ? "" : `:${line}`}: ${problem}`)
+    this.file = file
+    this.line = line
+    this.problem = problem
+  }
+}
 
 export interface RecordedLine {
   /** Receive time, µs since the Unix epoch (an integer below 2^53). */

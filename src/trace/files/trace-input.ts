@@ -1,10 +1,10 @@
-/** The input of `reel convert`: a file or a pipe, which may be read twice. */
+/** Traces to read: files and pipes, which may be read twice. */
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import * as Schema from "effect/Schema"
-import { decompressed } from "../../trace/formats/compression.ts"
-import type { Spool } from "../../trace/spool.ts"
-import { codeOf, ExportInterrupted } from "../export/export-errors.ts"
+import { decompressed } from "../formats/compression.ts"
+import type { Spool } from "../spool.ts"
+import { codeOf, ExportInterrupted } from "./output-errors.ts"
 
 /** The input cannot be read. */
 export class InputUnreadable extends Schema.TaggedError<InputUnreadable>()("InputUnreadable", {

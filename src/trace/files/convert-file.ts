@@ -7,25 +7,25 @@
  */
 import { tmpdir } from "node:os"
 import * as Schema from "effect/Schema"
-import { openDecoder, openEncoder } from "../../trace/formats/codecs.ts"
-import { compressed, continued, DecompressionError, takeHead } from "../../trace/formats/compression.ts"
-import type { Compression } from "../../trace/formats/compression-names.ts"
-import { convertTrace, needsSurvey, surveyTrace } from "../../trace/formats/convert.ts"
+import { openDecoder, openEncoder } from "../formats/codecs.ts"
+import { compressed, continued, DecompressionError, takeHead } from "../formats/compression.ts"
+import type { Compression } from "../formats/compression-names.ts"
+import { convertTrace, needsSurvey, surveyTrace } from "../formats/convert.ts"
 import {
   BadTraceError,
   type LeftOut,
   nothingLeftOut,
   type TraceFacts,
   UnwritableTraceError,
-} from "../../trace/formats/format.ts"
-import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../../trace/formats/names.ts"
-import { type ItemFilter, withoutOwned } from "../../trace/formats/owned-items.ts"
-import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
-import type { TraceSurvey } from "../../trace/formats/trace-survey.ts"
-import { fileSpool, type Spool, SpoolError } from "../../trace/spool.ts"
-import { ExportInterrupted, OutputExists, OutputFailed } from "../export/export-errors.ts"
-import type { OutputSink } from "../terminal/output-file.ts"
-import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./convert-input.ts"
+} from "../formats/format.ts"
+import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../formats/names.ts"
+import { type ItemFilter, withoutOwned } from "../formats/owned-items.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../formats/simkube/simkube-config.ts"
+import type { TraceSurvey } from "../formats/trace-survey.ts"
+import { fileSpool, type Spool, SpoolError } from "../spool.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "./output-errors.ts"
+import type { OutputSink } from "./output-file.ts"
+import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./trace-input.ts"
 
 /** The input is not a readable trace. */
 export class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {

@@ -8,8 +8,8 @@
  */
 import * as fileSystemOfNode from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { codeOf, OutputExists, OutputFailed, standardOutputPath } from "../export/export-errors.ts"
-import type { Output } from "./terminal.ts"
+import type { Writable } from "node:stream"
+import { codeOf, OutputExists, OutputFailed, standardOutputPath } from "./output-errors.ts"
 
 /** The destination of a trace. All methods reject only with {@link OutputFailed} or {@link OutputExists}. */
 export interface OutputSink {
@@ -150,7 +150,7 @@ const writeAll = async (handle: OutputHandle, bytes: Uint8Array): Promise<void> 
 }
 
 /** Standard output: written bytes cannot be taken back, so only the exit code tells the reader that they are incomplete. */
-export const streamOutput = (stream: Output): OutputSink => {
+export const streamOutput = (stream: Writable): OutputSink => {
   const path = standardOutputPath
   let failure: unknown
   // Without a listener, a closed pipe would end the process with a stack trace.

@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { RecordingError, readRecording } from "../../src/sandbox/index.ts"
-import { parseRecording } from "../../src/sandbox/recording.ts"
+import { parseRecording, RecordingError, readRecording } from "./recorded-watches.ts"
 
 const directory = (name: string): string => fileURLToPath(new URL(`../data/${name}`, import.meta.url))
 

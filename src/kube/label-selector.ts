@@ -1,0 +1,175 @@
+/**
+ * Label selectors: read from one line (`app=web,tier in (a,b),!canary`) or from a LabelSelector object, and matched.
+ *
+ * What is accepted here the API server accepts too (k8s.io/apimachinery, package labels), and the other way round. What is
+ * refused comes with a reason.
+ */
+
+/** How a requirement compares a label's value. `Gt` and `Lt` compare integers and have no form in an object. */
+export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
+
+export interface LabelRequirement {
+  readonly key: string
+  readonly operator: LabelOperator
+  /** Empty for `Exists` and `DoesNotExist`, one integer for the comparisons, else one value or more. */
+  readonly values: readonly string[]
+}
+
+/** All requirements must hold; without any it matches everything. */
+export type LabelSelector = readonly LabelRequirement[]
+
+/** Why a text is no selector, on one line. */
+export interface LabelSelectorProblem {
+  readonly problem: string
+}
+
+/** A Kubernetes LabelSelector that the server has validated. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Readonly<Record<string, string>> | null | undefined
+  readonly matchExpressions?:
+    | ReadonlyArray<{
+        readonly key: string
+        readonly operator: string
+        readonly values?: ReadonlyArray<string> | null | undefined
+      }>
+    | null
+    | undefined
+}
+
+/** Labels as they come in JSON; absent is the same as none. */
+export type Labels = Readonly<Record<string, unknown>> | undefined
+
+export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean => {
+  for (const requirement of selector) if (!meets(labels, requirement)) return false
+  return true
+}
+
+const meets = (labels: Labels, { key, operator, values }: LabelRequirement): boolean => {
+  const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+  switch (operator) {
+    case "In":
+      return typeof value === "string" && values.includes(value)
+    case "NotIn":
+      // A missing label is not in the set: the server's rule, and the one that surprises people.
+      return typeof value !== "string" || !values.includes(value)
+    case "Exists":
+      return value !== undefined
+    case "DoesNotExist":
+      return value === undefined
+    default: {
+      if (typeof value !== "string" || !isInteger(value)) return false
+      const difference = BigInt(value) - BigInt(values[0] ?? 0)
+      return operator === "Gt" ? difference > 0n : difference < 0n
+    }
+  }
+}
+
+/** An operator of a later version matches nothing rather than everything. */
+const unknownOperator = { operator: "In", values: [] } as const
+
+/** The requirements of an object. */
+export const requirementsOf = ({ matchLabels, matchExpressions }: LabelSelectorObject): LabelSelector => [
+  ...Object.entries(matchLabels ?? {}).map(([key, value]) => ({ key, operator: "In" as const, values: [value] })),
+  ...(matchExpressions ?? []).map(({ key, operator, values }) => ({
+    key,
+    ...(isSetOperator(operator) ? { operator, values: values ?? [] } : unknownOperator),
+  })),
+]
+
+/** Operators of the object form. */
+export const setOperators = ["In", "NotIn", "Exists", "DoesNotExist"] as const
+
+const isSetOperator = (operator: string): operator is (typeof setOperators)[number] =>
+  (setOperators as ReadonlyArray<string>).includes(operator)
+
+/** An absent selector matches nothing, an empty one everything (metav1.LabelSelectorAsSelector). */
+export const selectorMatches = (selector: LabelSelectorObject | undefined, labels: Labels): boolean =>
+  selector !== undefined && matchesLabels(requirementsOf(selector), labels)
+
+type Read = { readonly requirement: LabelRequirement; readonly rest: string } | LabelSelectorProblem
+
+/** Reads a selector; the empty text has no requirements. */
+export const parseLabelSelector = (text: string): LabelSelector | LabelSelectorProblem => {
+  const requirements: LabelRequirement[] = []
+  let rest = text.trim()
+  if (rest === "") return requirements
+  for (;;) {
+    const read = readRequirement(rest)
+    if ("problem" in read) return read
+    requirements.push(read.requirement)
+    rest = read.rest.trimStart()
+    if (rest === "") return requirements
+    if (!rest.startsWith(",")) return { problem: `a comma is missing before ${quoted(rest)}` }
+    rest = rest.slice(1).trimStart()
+    if (rest === "") return { problem: "nothing follows the last comma" }
+  }
+}
+
+const readRequirement = (text: string): Read => {
+  const negated = text.startsWith("!")
+  const body = negated ? text.slice(1).trimStart() : text
+  const key = /^[^\s=!<>,()]*/.exec(body)?.[0] ?? ""
+  const rest = body.slice(key.length).trimStart()
+  if (negated || rest === "" || rest.startsWith(","))
+    return checked({ key, operator: negated ? "DoesNotExist" : "Exists", values: [] }, rest)
+  const set = /^(in|notin)\s*\(([^()]*)\)/.exec(rest)
+  if (set !== null) {
+    const values = (set[2] ?? "").split(",").map((value) => value.trim())
+    return checked({ key, operator: set[1] === "in" ? "In" : "NotIn", values }, rest.slice(set[0].length))
+  }
+  const comparison = /^(==|=|!=|>|<)\s*([^\s=!<>,()]*)/.exec(rest)
+  if (comparison === null)
+    return {
+      problem:
+        labelKeyFault(key) ?? `after the label ${key}, expected one of = == != in notin > <, not ${quoted(rest)}`,
+    }
+  const [whole, sign = "", value = ""] = comparison
+  return checked({ key, operator: operatorOf(sign), values: [value] }, rest.slice(whole.length))
+}
+
+const operatorOf = (sign: string): LabelOperator =>
+  sign === "!=" ? "NotIn" : sign === ">" ? "Gt" : sign === "<" ? "Lt" : "In"
+
+const checked = (requirement: LabelRequirement, rest: string): Read => {
+  const problem = requirementFault(requirement)
+  return problem === undefined ? { requirement, rest } : { problem }
+}
+
+/** What is wrong with the key or the values of a requirement. */
+export const requirementFault = ({ key, operator, values }: LabelRequirement): string | undefined => {
+  const keyFault = labelKeyFault(key)
+  if (keyFault !== undefined) return keyFault
+  for (const value of values) {
+    if ((operator === "Gt" || operator === "Lt") && !isInteger(value))
+      return `the label ${key} is compared with ${quoted(value)}, which is not an integer`
+    if (!isLabelValue(value)) return `${quoted(value)} is not a label value`
+  }
+  return undefined
+}
+
+/** At most 18 digits: the server takes 64 bits. */
+const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text)
+
+/** Label names and values: 1–63 letters, digits, `-`, `_`, `.`, beginning and ending with a letter or digit. */
+const qualifiedName = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
+const dnsLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+
+const isLabelValue = (text: string): boolean => text === "" || qualifiedName.test(text)
+
+const labelKeyFault = (key: string): string | undefined => {
+  if (key === "") return "a label name is missing"
+  const slash = key.indexOf("/")
+  const prefix = slash < 0 ? undefined : key.slice(0, slash)
+  if (prefix !== undefined && (prefix.length > 253 || !prefix.split(".").every((label) => dnsLabel.test(label))))
+    return `the prefix of ${quoted(key)} is not a DNS name`
+  return qualifiedName.test(key.slice(slash + 1)) ? undefined : `${quoted(key)} is not a label name`
+}
+
+const longestQuote = 60
+
+/** On one line, nothing invisible, never long. */
+const quoted = (text: string): string =>
+  JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  )

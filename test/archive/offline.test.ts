@@ -1,0 +1,29 @@
+/** A recording read by a program of its own, through what `kubereel/archive` exports. */
+import { expect, test } from "vitest"
+import { ArchiveReader, NotARecordingError } from "../../src/archive/index.ts"
+import { recordingOf } from "../actors/exporter/owned-recording.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+
+const minute = 60_000_000
+const pod = (name: string) => ({ gvk: "v1.Pod", name, owners: [], rest: { spec: { nodeName: "node-1" } } })
+
+test("what existed at a moment and what happened afterwards follow each other without a seam, and gaps are told", () => {
+  const reader = ArchiveReader.open(recordingOf([pod("web-1"), pod("web-2"), pod("web-3")]))
+  try {
+    const cut = reader.cut()
+    // Just before the third event, which came two µs after the first.
+    const time = minute + 2
+    const existed = [...reader.snapshotAt({ cut, time })].map(({ name }) => name)
+    const happened = [...reader.events({ cut, fromTime: time })].map((event) => event.type === "object" && event.name)
+    expect([existed, happened]).toEqual([["web-1", "web-2"], ["web-3"]])
+    const [first] = reader.snapshotAt({ cut, time })
+    expect(JSON.parse(Buffer.from(first?.object ?? []).toString())).toMatchObject({ spec: { nodeName: "node-1" } })
+    expect(reader.gaps({ cut, fromTime: 0, untilTime: 2 * minute, kinds: ["v1.Pod"] })).toEqual([])
+  } finally {
+    reader.close()
+  }
+})
+
+test("a directory that holds no recording is refused with an error of its own", () => {
+  expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(NotARecordingError)
+})
