@@ -6,7 +6,7 @@
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
-import type { KindState, ListReason } from "../../kube/watch/protocol/protocol.ts"
+import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
 import type { GapReason } from "../../trace/event.ts"
 import type { FrameWriter } from "./frame-writer.ts"
@@ -14,12 +14,9 @@ import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
 import type { InterruptedLives } from "./pods/followed-pods.ts"
 import type { ListUnderWay, Standing } from "./progress/list-under-way.ts"
 
-/** What the owner is told; all rare. */
+/** What the owner is told besides what the session tells it; all rare. */
 export interface SinkListener {
-  stateChanged(state: KindState, detail: string): void
   alarm(detail: string): void
-  unauthorized(): void
-  clusterIdentified(uid: string): void
   /** A new history has begun, and everything of the old one is forgotten in the frames. */
   epochStarted?(detail: string): void
 }
@@ -109,22 +106,6 @@ export class RecordingSink implements WatchSink {
     this.#frames.beginEpoch()
     this.#list.epochStarted(detail)
     this.#listener.epochStarted?.(detail)
-  }
-
-  clusterIdentified(uid: string): void {
-    this.#listener.clusterIdentified(uid)
-  }
-
-  stateChanged(state: KindState, detail: string): void {
-    this.#listener.stateChanged(state, detail)
-  }
-
-  alarm(detail: string): void {
-    this.#listener.alarm(detail)
-  }
-
-  unauthorized(): void {
-    this.#listener.unauthorized()
   }
 
   /** During a list nothing is complete; after a crash the next life lists. */

@@ -152,7 +152,7 @@ export class WatchSession {
   }
 
   #carryOut(command: Command): void {
-    const { sink, clock, enquiries } = this.#options
+    const { sink, listener, clock, enquiries } = this.#options
     switch (command.type) {
       case "discover":
         void enquiries
@@ -206,16 +206,16 @@ export class WatchSession {
         this.#versions.reset(undefined)
         return
       case "cluster-identified":
-        sink.clusterIdentified(command.uid)
+        listener.clusterIdentified(command.uid)
         return
       case "unauthorized":
-        sink.unauthorized()
+        listener.unauthorized()
         return
       case "alarm":
-        sink.alarm(command.detail)
+        listener.alarm(command.detail)
         return
       case "state":
-        sink.stateChanged(
+        listener.stateChanged(
           command.state,
           command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail,
         )

@@ -21,13 +21,17 @@ export interface WatchSink {
   progressed(version: string): void
   /** A new history begins; versions of the old one compare with none of the new. */
   epochStarted(detail: string): void
-  /** UID of namespace kube-system. */
-  clusterIdentified(uid: string): void
   /** False: stop reading. The sink calls the session's `resume` when it is true again. */
   readonly isWritable: boolean
+}
+
+/** Who is told how a watch session fares; all rare. */
+export interface SessionListener {
   stateChanged(state: KindState, detail: string): void
   /** Something an operator should see: malformed lines, relists in a row. */
   alarm(detail: string): void
   /** The server does not accept the credentials (401). */
   unauthorized(): void
+  /** UID of namespace kube-system. */
+  clusterIdentified(uid: string): void
 }

@@ -126,12 +126,7 @@ export class SinkBench {
     )
     this.sink = wholeKindSink({
       recorder: this.recorder,
-      listener: {
-        stateChanged: (state, detail) => void this.said.push(`${state}: ${detail}`),
-        alarm,
-        unauthorized: () => void this.said.push("unauthorized"),
-        clusterIdentified: (uid) => void this.said.push(`cluster ${uid}`),
-      },
+      listener: { alarm },
       loaded: { resume },
       selection: options.selection ?? "",
       followed: options.pods,

@@ -1,6 +1,6 @@
 import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
-import type { WatchSink } from "../../../src/kube/watch/sink.ts"
+import type { SessionListener, WatchSink } from "../../../src/kube/watch/sink.ts"
 
 /** One object as a session reported it. */
 export interface Observed {
@@ -24,7 +24,7 @@ export type Remark = `${
   | "credentials"} ${string}`
 
 /** Writes down everything a session tells its sink. Writable until a test says otherwise. */
-export class Notebook implements WatchSink {
+export class Notebook implements WatchSink, SessionListener {
   readonly objects: Observed[] = []
   readonly remarks: Remark[] = []
   /** Both, in the order they came: objects as `action name@version`. */
