@@ -10,6 +10,7 @@ import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { messageOf } from "../src/message-of.ts"
 import { ceiling } from "./ceiling.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
@@ -65,8 +66,6 @@ const fail = (message: string): never => {
   console.error(`bench: ${message}\n\n${usage}`)
   process.exit(2)
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 const runStudy = async (name: string, rest: ReadonlyArray<string>): Promise<never> => {
   const script = fileURLToPath(new URL(`./studies/${name}.ts`, import.meta.url))

@@ -25,6 +25,7 @@ import { isBuiltin } from "node:module"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { OutputOptions } from "rolldown"
+import { messageOf } from "../src/message-of.ts"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 const external: readonly string[] = ["piscina"]
@@ -109,7 +110,7 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
         inputs[target.name] = Object.fromEntries(await Promise.all(recorded))
         built.push(target.name)
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause)
+        const reason = messageOf(cause)
         const message = `${target.entry} does not build: ${reason}`
         await replace(output, `throw new Error(${JSON.stringify(message)})\n`)
         await rm(`${output}.map`, { force: true })

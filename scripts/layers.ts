@@ -3,13 +3,13 @@
  * which repeat themselves because the options of a rule in one Biome override replace those of another.
  *
  *   npm run layers              writes them into biome.json
- *   npm run layers -- --check   fails if biome.json says something else, or if an exception is no longer needed
+ *   npm run layers -- --check   fails if biome.json says something else
  *
  * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds what the table forbids.
  */
 import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join, posix } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { isDeepStrictEqual } from "node:util"
 
@@ -42,24 +42,8 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "cli", imports: ["k8s", "recorder", "sandbox", "trace", "kube", "blob", "runtime"] },
 ]
 
-/** Imports that the table forbids and the code still has. The list may only become shorter. */
-export interface Exception {
-  readonly files: ReadonlyArray<string>
-  /** What these files import beyond what their folder may, in the words of the table. */
-  readonly imports: ReadonlyArray<string>
-}
-
-export const exceptions: ReadonlyArray<Exception> = [
-  {
-    files: [
-      "src/blob/deadline.ts",
-      "src/blob/open-target.ts",
-      "src/blob/optional-package.ts",
-      "src/blob/part-writer.ts",
-    ],
-    imports: ["runtime"],
-  },
-]
+/** Modules of `src` itself that every folder may import, because they import nothing. */
+export const foundations: ReadonlyArray<string> = ["clock.ts", "is-record.ts", "message-of.ts"]
 
 const project = fileURLToPath(new URL("../", import.meta.url))
 
@@ -91,39 +75,18 @@ const rulesOf = (table: ReadonlyArray<Layer>, { folder, imports, reason }: Layer
   return [{ group: [...others.map((other) => `../**/${other}/**`), ...modules], message }]
 }
 
-/** The folder of some files, which may import a little more. @throws Error if they are of no folder, or of several */
-const widened = (table: ReadonlyArray<Layer>, { files, imports }: Exception): Layer => {
-  const layer = table.find(({ folder }) => files.every((file) => file.startsWith(`src/${folder}/`)))
-  if (layer === undefined) throw new Error(`${files.join(", ")}: not of one folder of the table`)
-  return { ...layer, imports: [...layer.imports, ...imports] }
-}
-
 /** The overrides of biome.json that concern `src`. */
-export const overridesOf = (
-  table: ReadonlyArray<Layer>,
-  allowed: ReadonlyArray<Exception>,
-): ReadonlyArray<Override> => [
+const overridesOf = (table: ReadonlyArray<Layer>): ReadonlyArray<Override> => [
   override(["src/**"], [clientLibrary]),
   ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...rulesOf(table, layer)])),
   ...table
     .filter(({ folder }) => folder === "kube")
     .map((layer) => override(["src/kube/credentials/**"], rulesOf(table, layer))),
-  ...allowed.map((exception) =>
-    override(exception.files, [clientLibrary, ...rulesOf(table, widened(table, exception))]),
+  override(
+    foundations.map((file) => `src/${file}`),
+    [{ group: ["**"], message: "Every folder may import it, so it imports nothing (scripts/layers.ts)." }],
   ),
 ]
-
-/** Exceptions that no import needs: `file does not import folder`. */
-export const unneeded = (allowed: ReadonlyArray<Exception>, root: string): ReadonlyArray<string> =>
-  allowed.flatMap(({ files, imports }) =>
-    files.flatMap((file) => {
-      const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : ""
-      const used = [...text.matchAll(/"(\.[^"\n]+\.ts)"/g)].map(([, path = ""]) => posix.join(dirname(file), path))
-      return imports
-        .filter((path) => !used.some((target) => `${target}/`.startsWith(`src/${path}/`)))
-        .map((path) => `${file} does not import ${path}`)
-    }),
-  )
 
 interface Configuration {
   readonly overrides: ReadonlyArray<Override>
@@ -133,7 +96,7 @@ interface Configuration {
 export const withLayers = (configuration: Configuration): Configuration => ({
   ...configuration,
   overrides: [
-    ...overridesOf(layers, exceptions),
+    ...overridesOf(layers),
     ...configuration.overrides.filter(({ includes }) => !includes.every((path) => path.startsWith("src/"))),
   ],
 })
@@ -143,13 +106,10 @@ if (import.meta.main) {
   const present = JSON.parse(readFileSync(file, "utf8")) as Configuration
   const wanted = withLayers(present)
   if (process.argv.includes("--check")) {
-    const problems = [
-      ...unneeded(exceptions, project).map((text) => `scripts/layers.ts: ${text}: remove the exception`),
-    ]
-    if (!isDeepStrictEqual(present, wanted))
-      problems.push("biome.json is not what scripts/layers.ts generates: run npm run layers")
-    for (const problem of problems) console.error(problem)
-    if (problems.length > 0) process.exitCode = 1
+    if (!isDeepStrictEqual(present, wanted)) {
+      console.error("biome.json is not what scripts/layers.ts generates: run npm run layers")
+      process.exitCode = 1
+    }
   } else {
     writeFileSync(file, JSON.stringify(wanted, undefined, 2))
     execFileSync(join(project, "node_modules/.bin/biome"), ["format", "--write", "biome.json"], {

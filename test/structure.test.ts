@@ -6,10 +6,10 @@
 import { execFile } from "node:child_process"
 import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join, posix, relative, resolve as resolvePath } from "node:path"
+import { dirname, join, relative, resolve as resolvePath } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { exceptions, layers, unneeded, withLayers } from "../scripts/layers.ts"
+import { foundations, layers, withLayers } from "../scripts/layers.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
@@ -43,13 +43,10 @@ for (const from of folders)
     const rule = mayImport(from, path) ? undefined : restricted
     examples.push({ file: `src/${from}/to-${path.replaceAll("/", "-")}`, text: imports(`../${path}`), rule })
   }
-for (const { files, imports: allowed } of exceptions)
-  for (const file of files)
-    for (const path of allowed) {
-      const text = `import "${posix.relative(posix.dirname(file), `src/${path}/thing.ts`)}"\n`
-      examples.push({ file, text, rule: undefined })
-      examples.push({ file: file.replace(/\.ts$/, "-neighbour.ts"), text, rule: restricted })
-    }
+for (const from of folders)
+  for (const file of foundations)
+    examples.push({ file: `src/${from}/to-root-${file}`, text: imports(`../${file}`), rule: undefined })
+for (const file of foundations) examples.push({ file: `src/${file}`, text: imports("./kube/gvk.ts"), rule: restricted })
 for (const folder of folders) {
   examples.push({ file: `src/${folder}/barrel.ts`, text: imports("effect"), rule: restricted })
   examples.push({ file: `src/${folder}/deep.ts`, text: imports("effect/Effect"), rule: undefined })
@@ -123,18 +120,15 @@ describe("the table of layers", () => {
     const configuration = JSON.parse(await readFile(join(root, "biome.json"), "utf8"))
     expect(withLayers(configuration)).toEqual(configuration)
   })
-
-  test("has no exception that no import needs", () => {
-    expect(unneeded(exceptions, root)).toEqual([])
-    const imagined = { files: ["src/index.ts"], imports: ["recorder", "kube/gvk.ts", "cli"] }
-    expect(unneeded([imagined], root)).toEqual(["src/index.ts does not import cli"])
-  })
 })
 
 describe("the imports of the house", () => {
-  test.each([...folders, "root.ts"])("src/%s imports what the table allows and nothing else", (folder) => {
-    expect(verdicts(`src/${folder}`)).toEqual(expectations(`src/${folder}`))
-  })
+  test.each([...folders, ...foundations, "root.ts"])(
+    "src/%s imports what the table allows and nothing else",
+    (folder) => {
+      expect(verdicts(`src/${folder}`)).toEqual(expectations(`src/${folder}`))
+    },
+  )
 
   test("the judges of the cluster suite share no code with what they judge", () => {
     expect(verdicts("test/cluster")).toEqual(expectations("test/cluster"))

@@ -13,6 +13,7 @@ import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { setPriority } from "node:os"
 import { createInterface } from "node:readline"
+import { messageOf } from "../../src/message-of.ts"
 import { countTrace, type TraceCount, type TraceFormat } from "./export-trace-count.ts"
 
 // It stands for another machine: what it takes from these two cores no recorder loses there.
@@ -150,7 +151,7 @@ createInterface(process.stdin)
     const order = JSON.parse(line) as Readonly<Record<string, number>>
     for (const [name, value] of Object.entries(order)) {
       orders[name as keyof typeof orders](value).catch((cause: unknown) => {
-        process.stderr.write(`export client: ${cause instanceof Error ? cause.message : String(cause)}\n`)
+        process.stderr.write(`export client: ${messageOf(cause)}\n`)
         process.exit(1)
       })
     }

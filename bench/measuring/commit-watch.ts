@@ -5,7 +5,7 @@
  */
 
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
-import { systemClock } from "../../src/runtime/clock.ts"
+import { systemClock } from "../../src/clock.ts"
 import { listVersion } from "../load/object-template.ts"
 
 /** ms between two looks: the precision of a latency. */

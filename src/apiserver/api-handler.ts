@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Clock, systemClock, type Timer } from "../runtime/clock.ts"
+import { type Clock, systemClock, type Timer } from "../clock.ts"
 import {
   type Failure,
   malformedPath,

@@ -1,7 +1,7 @@
 /** How an API server is set up. */
 
 import type { ServerOptions } from "node:https"
-import type { Clock } from "../runtime/clock.ts"
+import type { Clock } from "../clock.ts"
 import type { Failure } from "./answers/failure.ts"
 import type { JsonFormat } from "./answers/json-spacing.ts"
 import type { Form } from "./forms/form.ts"

@@ -7,6 +7,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { messageOf } from "../message-of.ts"
 import { MalformedFrameError } from "../wire/observation-fields.ts"
 
 /** Another recorder holds the data directory. The facts come from its side file; "unknown" and 0 if that is missing. */
@@ -179,7 +180,7 @@ export const systemCodeOf = (error: unknown): string | undefined =>
 
 /** What the system said, without its code, which Node puts in front: `EACCES: permission denied, open …`. */
 export const systemReasonOf = (error: unknown, code: string): string => {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   return reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason
 }
 
@@ -196,7 +197,7 @@ const isDecompressionError = (error: unknown): boolean =>
  * is answered unchanged, to be thrown again.
  */
 export const toArchiveError = (directory: string, operation: string, error: unknown): unknown => {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   if (error instanceof MalformedFrameError || isDecompressionError(error)) {
     return new CorruptArchiveError({ directory, reason })
   }

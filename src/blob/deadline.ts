@@ -1,5 +1,5 @@
 /** Work that must not take for ever, on a clock that tests drive. */
-import type { Clock } from "../runtime/clock.ts"
+import type { Clock } from "../clock.ts"
 
 /** Work took longer than it was given. */
 export class DeadlineExceeded extends Error {

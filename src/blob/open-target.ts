@@ -3,7 +3,7 @@
  * anything is encoded. Whether the caller may write there is not asked here; see allow-list.ts.
  */
 import * as Effect from "effect/Effect"
-import { type Clock, systemClock } from "../runtime/clock.ts"
+import { type Clock, systemClock } from "../clock.ts"
 import { openAzure } from "./azure-target.ts"
 import { within } from "./deadline.ts"
 import { openGcs } from "./gcs-target.ts"

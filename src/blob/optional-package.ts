@@ -2,7 +2,7 @@
  * The SDKs of object stores are optional: an installation that writes to none of them needs none, and a process that has not been
  * asked to pays nothing for them. They are imported by a name that bundlers cannot see, at the first export that needs one.
  */
-import { messageOf } from "../runtime/errors.ts"
+import { messageOf } from "../message-of.ts"
 import type { StoreAddress } from "./target-address.ts"
 import { targetError } from "./target-error.ts"
 

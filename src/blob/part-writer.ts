@@ -6,7 +6,7 @@
  * says what may be. The first failure ends everything; `abort` is still to be called, because only it clears the store.
  * Not guaranteed: when `finish` rejects, or `abort` overtakes it, the object may be there, whole; its answer was lost.
  */
-import type { Clock, Timer } from "../runtime/clock.ts"
+import type { Clock, Timer } from "../clock.ts"
 import { within } from "./deadline.ts"
 import { addressUrl, type StoreAddress } from "./target-address.ts"
 import { type TargetError, targetError, targetErrorOf } from "./target-error.ts"

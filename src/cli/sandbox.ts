@@ -1,8 +1,8 @@
 /** `reel sandbox`: arguments and printing. The cluster is in src/sandbox. */
 import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
+import { systemClock } from "../clock.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
-import { systemClock } from "../runtime/clock.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
 import {

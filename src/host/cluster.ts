@@ -3,12 +3,12 @@
  * as the server has accepted them.
  */
 
+import type { Clock } from "../clock.ts"
 import type { ApiClient } from "../kube/client/api-client.ts"
 import { NotFoundError } from "../kube/client/api-errors.ts"
 import type { ApiObject } from "../kube/client/objects.ts"
 import type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 import type { Kind } from "../kube/kind.ts"
-import type { Clock } from "../runtime/clock.ts"
 import type { ObjectCache } from "./object-cache.ts"
 import { SharedInformer } from "./shared-informer.ts"
 

@@ -6,6 +6,7 @@
  * a second, after a burst.
  */
 
+import type { Clock } from "../clock.ts"
 export interface RateLimiter {
   /** A key has failed: ms until its next attempt. */
   delayMs(key: string): number
@@ -51,23 +52,21 @@ export class KeyBackOff implements RateLimiter {
   }
 }
 
-/** The time that a bucket needs. */
-export interface BucketClock {
-  monotonicMs(): number
-}
-
 /**
  * A token bucket for all keys together. Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further
  * key gets the next free moment, so that at no time more than `burst` and then `perSecond` keys come back.
  */
 export class TokenBucket implements RateLimiter {
-  readonly #clock: BucketClock
+  readonly #clock: Pick<Clock, "monotonicMs">
   readonly #perSecond: number
   readonly #burst: number
   /** Monotonic ms at which the bucket is, or will be, full. */
   #fullAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: BucketClock, { perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
+  constructor(
+    clock: Pick<Clock, "monotonicMs">,
+    { perSecond, burst }: { readonly perSecond: number; readonly burst: number },
+  ) {
     this.#clock = clock
     this.#perSecond = perSecond
     this.#burst = burst
@@ -99,5 +98,5 @@ export const longestOf = (...limiters: ReadonlyArray<RateLimiter>): RateLimiter 
 })
 
 /** client-go's `DefaultTypedControllerRateLimiter`: 5 ms to 1,000 s per key, 10 a second after a burst of 100 in all. */
-export const controllerRateLimiter = (clock: BucketClock, random: () => number): RateLimiter =>
+export const controllerRateLimiter = (clock: Pick<Clock, "monotonicMs">, random: () => number): RateLimiter =>
   longestOf(new KeyBackOff({ random }), new TokenBucket(clock, { perSecond: 10, burst: 100 }))

@@ -13,7 +13,7 @@
  * Keys that are added together are worked on together, a moment later: never in the middle of what added them.
  */
 
-import type { Clock, Timer } from "../runtime/clock.ts"
+import type { Clock, Timer } from "../clock.ts"
 import { noStatistics, type QueueStatistics } from "./queue-statistics.ts"
 import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts"
 

@@ -86,6 +86,25 @@ const isSetOperator = (operator: string): operator is (typeof setOperators)[numb
 export const selectorMatches = (selector: LabelSelectorObject | undefined, labels: Labels): boolean =>
   selector !== undefined && matchesLabels(requirementsOf(selector), labels)
 
+/** As one line, in the order of the keys; `undefined` if an operator is unknown. No selector is the empty text. */
+export const selectorText = (selector: LabelSelectorObject | undefined): string | undefined => {
+  const terms = [
+    ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, term: `${key}=${value}` })),
+    ...(selector?.matchExpressions ?? []).map(({ key, operator, values }) => ({
+      key,
+      term: expressionText(key, operator, [...(values ?? [])].sort().join(",")),
+    })),
+  ]
+  terms.sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
+  return terms.some(({ term }) => term === undefined) ? undefined : terms.map(({ term }) => term).join(",")
+}
+
+const expressionText = (key: string, operator: string, values: string): string | undefined => {
+  if (operator === "In") return `${key} in (${values})`
+  if (operator === "NotIn") return `${key} notin (${values})`
+  return operator === "Exists" ? key : operator === "DoesNotExist" ? `!${key}` : undefined
+}
+
 type Read = { readonly requirement: LabelRequirement; readonly rest: string } | LabelSelectorProblem
 
 /** Reads a selector; the empty text has no requirements. */

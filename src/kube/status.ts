@@ -5,6 +5,7 @@
  * Pure; never throws, whatever the bytes are.
  */
 
+import { isRecord } from "../is-record.ts"
 /** One entry of `details.causes`. */
 export interface ApiStatusCause {
   /** `ResourceVersionTooLarge`, `FieldValueInvalid`, …; the empty string if the server left it out. */
@@ -116,8 +117,7 @@ const parseJson = (json: string): unknown => {
   }
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+const record = (value: unknown): Readonly<Record<string, unknown>> | undefined => (isRecord(value) ? value : undefined)
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
 

@@ -5,6 +5,7 @@
  * a server that refuses them would be asked as fast as it answers.
  */
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
+import { messageOf } from "../message-of.ts"
 
 export interface CredentialListener {
   /** What is to be used now; the same object as before while nothing has changed. */
@@ -58,7 +59,7 @@ export class CredentialRefresh {
       this.#listener.had(this.#endpoint)
       return this.#source.problem === undefined
     } catch (cause) {
-      this.#listener.trouble(cause instanceof Error ? cause.message : String(cause))
+      this.#listener.trouble(messageOf(cause))
       return false
     }
   }

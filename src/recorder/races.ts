@@ -1,6 +1,6 @@
 /** What an Effect is raced with: a signal that is aborted, and time on the recorder's clock. */
 import * as Effect from "effect/Effect"
-import type { Clock } from "../runtime/clock.ts"
+import type { Clock } from "../clock.ts"
 
 /** Completes when the signal is aborted. */
 export const aborted = (signal: AbortSignal): Effect.Effect<void> =>

@@ -17,10 +17,10 @@ import {
   type WatcherReport,
   watcherDefinition,
 } from "../actors/watcher/definition.ts"
+import type { Clock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { Clock } from "../runtime/clock.ts"
 import type { ActorGaveUp } from "../runtime/errors.ts"
 import type { RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
 import type { StartThread } from "../runtime/thread/thread.ts"

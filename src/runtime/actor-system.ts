@@ -8,8 +8,8 @@
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type Clock, systemClock } from "../clock.ts"
 import type { ActorMetrics } from "./actor-host.ts"
-import { type Clock, systemClock } from "./clock.ts"
 import type { ControlInterface } from "./control.ts"
 import { type ActorSpec, type ActorState, Supervisor } from "./supervisor.ts"
 

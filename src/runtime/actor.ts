@@ -7,7 +7,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Clock } from "./clock.ts"
+import type { Clock } from "../clock.ts"
 import type { ControlHandlers, ControlInterface } from "./control.ts"
 import type { Inbox, InboxHandler } from "./mailbox/inbox.ts"
 import type { Outbox } from "./mailbox/outbox.ts"

@@ -64,6 +64,3 @@ export class MailboxProtocolError extends Schema.TaggedError<MailboxProtocolErro
 }
 
 export type CallError = ActorGone | CallDeadlineExceeded | CallDefect
-
-/** What a thrown value says: the message of an error, or the value as text. */
-export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

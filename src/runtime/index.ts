@@ -25,11 +25,12 @@
  *
  * The guide is docs/reference/actors.md. The runtime knows nothing of what the frames hold.
  */
+
+export { type Clock, systemClock, type Timer } from "../clock.ts"
 export type { ActorBody, ActorContext, ActorDefinition, MemoryLimits } from "./actor.ts"
 export type { ActorMetrics } from "./actor-host.ts"
 export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
 export { BackOff, type BackOffPolicy, defaultBackOff } from "./back-off.ts"
-export { type Clock, systemClock, type Timer } from "./clock.ts"
 export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
 export {
   ActorGaveUp,

@@ -14,10 +14,11 @@
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
+import type { Clock, Timer } from "../clock.ts"
+import { messageOf } from "../message-of.ts"
 import type { ActorDefinition } from "./actor.ts"
 import type { ActorMetrics, HostEvent } from "./actor-host.ts"
 import { BackOff, type BackOffPolicy } from "./back-off.ts"
-import type { Clock, Timer } from "./clock.ts"
 import { ControlCaller, type ControlInterface, type OpenedStream } from "./control.ts"
 import { ActorGaveUp, ActorGone, type CallError } from "./errors.ts"
 import type { StreamReceiver } from "./stream/incoming-stream.ts"
@@ -222,7 +223,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       thread.send({ type: "boot", name: this.name, incarnation, config, control: port2 }, [port2])
       this.#life.started(incarnation)
     } catch (cause) {
-      const reason = `could not start: ${cause instanceof Error ? cause.message : String(cause)}`
+      const reason = `could not start: ${messageOf(cause)}`
       if (started !== undefined) {
         // Booting failed half-way, for example on a config that cannot be cloned: the thread must not live on unseen.
         void started.kill()

@@ -3,7 +3,7 @@
 import type { JsonFormat } from "../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../apiserver/http/trouble.ts"
 import { OpenApiDocuments } from "../apiserver/openapi/openapi-document.ts"
-import type { Clock } from "../runtime/clock.ts"
+import type { Clock } from "../clock.ts"
 import { CustomKinds } from "./lifecycle/definitions/custom-kinds.ts"
 import type { Randomness } from "./randomness.ts"
 import { rulesOf } from "./rules/index.ts"

@@ -1,6 +1,6 @@
 /** Times as Kubernetes writes them. */
 
-import type { Clock } from "../runtime/clock.ts"
+import type { Clock } from "../clock.ts"
 
 /** The last second that was written: the same one is asked for thousands of times. */
 let lastSecond = Number.NaN

@@ -8,6 +8,7 @@
 import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { parseGvk } from "../kube/gvk.ts"
+import { messageOf } from "../message-of.ts"
 import type { GapReason } from "../trace/event.ts"
 import { type NamespaceProgress, readNamespaceProgress } from "./namespace-progress.ts"
 import { GAP_REASONS, type Gap, GapTag, type NewObject, NewObjectTag, Tag } from "./observation-wire.ts"
@@ -285,6 +286,6 @@ export const reading = (columns: Uint8Array, read: () => void): void => {
     read()
   } catch (error) {
     if (error instanceof MalformedFrameError) throw error
-    throw malformed(columns, error instanceof Error ? error.message : String(error))
+    throw malformed(columns, messageOf(error))
   }
 }

@@ -9,6 +9,7 @@ import { builtinResources } from "../../src/apiserver/kinds/builtin-resources.ts
 import type { Resource } from "../../src/apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../../src/apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../../src/kube/gvk.ts"
+import { messageOf } from "../../src/message-of.ts"
 
 /** Recorded watches that cannot be read. `line` counts from 1; 0 means the file or directory as a whole. */
 export class RecordingError extends Error {
@@ -158,7 +159,7 @@ const parseHead = (json: string): Head | string => {
   try {
     return JSON.parse(json) as Head
   } catch (error) {
-    return `its object is not JSON: ${error instanceof Error ? error.message : String(error)}`
+    return `its object is not JSON: ${messageOf(error)}`
   }
 }
 

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { compact } from "../../src/apiserver/answers/json-spacing.ts"
 import { pageOf } from "../../src/apiserver/list/snapshot.ts"
-import { systemClock } from "../../src/runtime/clock.ts"
+import { systemClock } from "../../src/clock.ts"
 import { Ledger } from "../../src/sandbox/store/ledger.ts"
 import { ObjectStore } from "../../src/sandbox/store/object-store.ts"
 

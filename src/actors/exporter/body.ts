@@ -8,8 +8,8 @@
  */
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
+import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import { messageOf } from "../../runtime/errors.ts"
 import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
 import { InvalidSelectorError } from "../../trace/selection/label-selector.ts"
 import {

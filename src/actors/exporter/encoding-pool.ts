@@ -11,7 +11,7 @@
  */
 import { fileURLToPath } from "node:url"
 import type { Piscina } from "piscina"
-import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import type { EncodedSimkubeBatch, SimkubeBatch } from "../../trace/formats/simkube/simkube-batch.ts"
 
 /** Where exports get help from. */

@@ -5,10 +5,10 @@
  * hold anything up while this actor lags or is down. A new life reads the database and asks what is still open.
  */
 import * as Effect from "effect/Effect"
+import type { Timer } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import type { Timer } from "../../runtime/clock.ts"
 import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
 import { ownerAnswersMailbox, ownerQuestionsMailbox } from "../names.ts"
 import { FailureAlarms } from "./alarms.ts"

@@ -7,7 +7,7 @@
  * about a forbidden kind are a few requests a minute. Bounded: beyond `maximumPending` a question is refused, and the caller says where it can be
  * found again.
  */
-import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { Pause } from "./pause.ts"

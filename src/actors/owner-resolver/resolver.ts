@@ -8,7 +8,7 @@
  * waits ({@link OwnerResolver.settle}). Under overload, questions beyond the queue's bound are left out and found again in the
  * database once it has room.
  */
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { gvkOfReference } from "../../trace/ownership/ownership.ts"
 import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"

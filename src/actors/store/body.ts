@@ -10,8 +10,8 @@
 import * as Effect from "effect/Effect"
 import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
 import { ArchiveWriter } from "../../archive/archive-writer.ts"
+import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import { messageOf } from "../../runtime/errors.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
 import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts"
 

@@ -5,8 +5,8 @@
  * decrease, also across restarts and set clocks; whatever is added finds a place, in a slab of its own size if need be. A
  * frame leaves when its slab is full or 5 ms after the network read that began it.
  */
+import type { Clock, Timer } from "../../clock.ts"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { Outbox } from "../../runtime/mailbox/outbox.ts"
 import type { FrameEvent } from "../../wire/frame-event.ts"
 import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"

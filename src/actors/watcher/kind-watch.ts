@@ -2,6 +2,7 @@
  * What a watcher runs once it knows its stored state: the sessions of its kind, and what they record into. Here for a kind that is
  * watched as a whole, in one session: all of it, or one namespace.
  */
+import type { Clock } from "../../clock.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
@@ -9,7 +10,6 @@ import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
 import type { SessionListener } from "../../kube/watch/sink.ts"
-import type { Clock } from "../../runtime/clock.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"

@@ -35,19 +35,9 @@ export const noStreamedTransformation: Failure = refusal(`only the following med
  */
 export const wrongMetadataKind = (resource: Resource, isList: boolean): Failure => {
   if (resource.custom === true && !isList) return { type: "failure", code: 500, message: "content is not a list" }
-  const type = goType(resource, isList)
   return refusal(
     isList
-      ? `you requested PartialObjectMetadata, but the requested object is a list (${type})`
-      : `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
+      ? "you requested PartialObjectMetadata, but the requested object is a list"
+      : "you requested PartialObjectMetadataList, but the requested object is not a list",
   )
-}
-
-/** The name of the Go type, which those messages give away: its package is named after the group. */
-const goType = (resource: Resource, isList: boolean): string => {
-  const { group, kind } = resource.gvk
-  const suffix = isList ? "List" : ""
-  if (resource.custom === true) return `*unstructured.Unstructured${suffix}`
-  const { group: stored } = resource.storedAs?.gvk ?? { group }
-  return `*${stored === "" ? "core" : stored.split(".")[0]}.${kind}${suffix}`
 }

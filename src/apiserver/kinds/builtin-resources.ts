@@ -6,18 +6,20 @@
  * it.
  */
 
-import { apiextensionsResources } from "./builtin/apiextensions.ts"
 import { appsResources } from "./builtin/apps.ts"
-import { autoscalingResources } from "./builtin/autoscaling.ts"
-import { batchResources } from "./builtin/batch.ts"
-import { coordinationResources } from "./builtin/coordination.ts"
 import { coreResources } from "./builtin/core.ts"
-import { eventsResources } from "./builtin/events.ts"
-import { policyResources } from "./builtin/policy.ts"
-import { rbacResources } from "./builtin/rbac.ts"
-import { reviewResources } from "./builtin/reviews.ts"
-import { schedulingResources } from "./builtin/scheduling.ts"
-import { storageResources } from "./builtin/storage.ts"
+import {
+  apiextensionsResources,
+  autoscalingResources,
+  batchResources,
+  coordinationResources,
+  eventsResources,
+  policyResources,
+  rbacResources,
+  reviewResources,
+  schedulingResources,
+  storageResources,
+} from "./builtin/small-groups.ts"
 import type { Resource } from "./resources.ts"
 
 export const builtinResources: ReadonlyArray<Resource> = [

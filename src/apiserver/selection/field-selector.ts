@@ -50,7 +50,7 @@ export const parseFieldSelector = (text: string, resource: Resource): FieldSelec
     const literal = unescaped(value)
     const isKnown =
       field === "metadata.name" || (field === "metadata.namespace" ? fields.hasNamespace : fields.readers.has(field))
-    if (!isKnown) throw new SelectorError({ problem: fields.refusal(field) })
+    if (!isKnown) throw new SelectorError({ problem: `${JSON.stringify(field)} cannot be selected by` })
     return { field, equal: operator !== "!=", value: literal, fields }
   })
 }

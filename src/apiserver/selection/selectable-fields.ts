@@ -17,8 +17,6 @@ export interface SelectableFields {
   readonly readers: ReadonlyMap<string, FieldReader>
   /** Besides the name, which all kinds have. */
   readonly hasNamespace: boolean
-  /** The server's words for a field that is not selectable. */
-  readonly refusal: (field: string) => string
 }
 
 /** The value of a field in a state of an object. */
@@ -49,19 +47,11 @@ export const selectableFieldsOf = (resource: Resource): SelectableFields => {
 
 const custom = new WeakMap<Resource, SelectableFields>()
 
-const unsupported = (field: string): string => `field label not supported: ${field}`
-
-const namesOnly: SelectableFields = {
-  readers: new Map(),
-  hasNamespace: true,
-  refusal: (field) =>
-    `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
-}
+const namesOnly: SelectableFields = { readers: new Map(), hasNamespace: true }
 
 const customFields = ({ selectableFields = [], namespaced }: Resource): SelectableFields => ({
   readers: new Map(selectableFields.map((path) => [path, at(path)])),
   hasNamespace: namespaced,
-  refusal: unsupported,
 })
 
 /** The field at a path of plain names; numbers and booleans as text. */
@@ -107,7 +97,7 @@ const eventSource: FieldReader = (event) => text(event, "source", "component") |
 const fields = (
   readers: ReadonlyArray<readonly [string, FieldReader]>,
   rest: Partial<Omit<SelectableFields, "readers">> = {},
-): SelectableFields => ({ readers: new Map(readers), hasNamespace: true, refusal: unsupported, ...rest })
+): SelectableFields => ({ readers: new Map(readers), hasNamespace: true, ...rest })
 
 const builtin = new Map<string, SelectableFields>([
   [
@@ -127,12 +117,7 @@ const builtin = new Map<string, SelectableFields>([
   ["v1.Secret", fields(readAt("type"))],
   ["v1.Service", fields(readAt("spec.clusterIP", "spec.type"))],
   ["v1.ReplicationController", fields([["status.replicas", countAt("status", "replicas")]])],
-  [
-    "batch/v1.Job",
-    fields([["status.successful", countAt("status", "succeeded")]], {
-      refusal: (field) => `field label ${JSON.stringify(field)} not supported for Job`,
-    }),
-  ],
+  ["batch/v1.Job", fields([["status.successful", countAt("status", "succeeded")]])],
   ["v1.Event", fields([...eventFields.map(([core]) => [core, at(core)] as const), ["source", eventSource]])],
   // Read from the stored object, which is the core one.
   ["events.k8s.io/v1.Event", fields(eventFields.map(([core, events]) => [events, at(core)] as const))],

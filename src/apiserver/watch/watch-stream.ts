@@ -10,7 +10,7 @@
 
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { type Failure, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Form } from "../forms/form.ts"

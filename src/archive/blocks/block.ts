@@ -12,6 +12,7 @@
 
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
+import { messageOf } from "../../message-of.ts"
 import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
 
 /** Bytes of objects and columns a block gathers before it is sealed (docs/reference/architecture.md#archive). */
@@ -163,7 +164,7 @@ export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame> => {
   } catch (error) {
     if (error instanceof MalformedFrameError) throw error
     throw new MalformedFrameError({
-      reason: `table of contents: ${error instanceof Error ? error.message : String(error)}`,
+      reason: `table of contents: ${messageOf(error)}`,
       byteLength: table.length,
     })
   }

@@ -7,6 +7,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { messageOf } from "../../message-of.ts"
 import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
 import type { BlockFrame } from "../blocks/block.ts"
 
@@ -256,7 +257,7 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
     return states
   } catch (error) {
     throw new MalformedFrameError({
-      reason: `checkpoint: ${error instanceof Error ? error.message : String(error)}`,
+      reason: `checkpoint: ${messageOf(error)}`,
       byteLength: bytes.length,
     })
   }

@@ -11,6 +11,7 @@ import type {
   OutgoingHttpHeaders,
   RequestOptions,
 } from "node:http"
+import { messageOf } from "../../message-of.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
@@ -91,7 +92,7 @@ export const refusedByRecorder = (
 /** The facts of an error that messages contain. */
 export const describeCause = (cause: unknown): { readonly code: string; readonly detail: string } => ({
   code: codeOf(cause),
-  detail: cause instanceof Error ? cause.message : String(cause),
+  detail: messageOf(cause),
 })
 
 /**

@@ -7,11 +7,13 @@
  * Under overload calls wait for one of `maximumConcurrent` places, in order; one that waits for its next attempt holds none.
  */
 
+import { systemClock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 import { HttpClient } from "../http/http-client.ts"
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
 import { connectionCodes } from "../http/response-handler.ts"
-import { holdingTimers, type Timers } from "../http/timers.ts"
+import type { Timers } from "../http/timers.ts"
 import type { HttpRequest, Transport } from "../http/transport.ts"
 import { statusOfResponse } from "../status.ts"
 import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"
@@ -63,7 +65,7 @@ export class ApiConnection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options
-    this.#timers = options.timers ?? holdingTimers
+    this.#timers = options.timers ?? systemClock
   }
 
   async call(call: Call, { signal }: CallOptions = {}): Promise<CollectedResponse> {
@@ -121,7 +123,7 @@ export class ApiConnection {
       await this.#options.server.onUnauthorized()
       return await this.#exchange(call, signal)
     } catch (cause) {
-      return unreachable(call, "credentials", cause instanceof Error ? cause.message : String(cause))
+      return unreachable(call, "credentials", messageOf(cause))
     } finally {
       // The place is handed on without being free in between, so that nobody overtakes.
       const next = this.#waiting.shift()

@@ -8,11 +8,12 @@
  * An exception of the listener is not caught: it ends the process, as one in any event handler.
  */
 
+import type { Clock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
 import { apiVersionOf } from "../gvk.ts"
 import type { ReadTransport, Transport } from "../http/transport.ts"
 import type { Kind } from "../kind.ts"
 import { compileDetectRules } from "../scanner/object/detect-rules.ts"
-import type { WatchClock } from "../watch/clock.ts"
 import { HttpEnquiries } from "../watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../watch/protocol/policy.ts"
 import type { KindState } from "../watch/protocol/protocol.ts"
@@ -47,7 +48,7 @@ export interface WatchOptions {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
-  readonly clock: WatchClock
+  readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
   readonly policy?: Partial<WatchPolicy> | undefined
@@ -69,8 +70,7 @@ export const watchObjects = <T extends ApiObject>(
   let transport: Transport | undefined
   let endWait = (): void => undefined
 
-  const credentialsFailed = (cause: unknown): void =>
-    listener.alarm(`no credentials: ${cause instanceof Error ? cause.message : String(cause)}`)
+  const credentialsFailed = (cause: unknown): void => listener.alarm(`no credentials: ${messageOf(cause)}`)
 
   const refresh = async (): Promise<void> => {
     try {

@@ -6,6 +6,7 @@
  * is, and every recorder would pay 38 MB for code that hardly any needs (rolldown 1.3). So it is loaded from node_modules, as a
  * dependency of the package.
  */
+import { messageOf } from "../../message-of.ts"
 import { AuthProviderFailed } from "./errors.ts"
 import type { AuthProviderSettings } from "./settings.ts"
 
@@ -39,7 +40,7 @@ export const makeAuthProvider = (settings: AuthProviderSettings, context: string
     const kubeConfig = await loading
     const options: { headers?: Record<string, string> } = {}
     await kubeConfig.applyToHTTPSOptions(options).catch((error: unknown) => {
-      throw fail(`failed: ${error instanceof Error ? error.message : String(error)}`)
+      throw fail(`failed: ${messageOf(error)}`)
     })
     const authorization = options.headers?.Authorization
     if (authorization === undefined)

@@ -7,6 +7,7 @@
  */
 import { access } from "node:fs/promises"
 import { delimiter, join } from "node:path"
+import { systemClock } from "../../clock.ts"
 import { systemTimers, type Timers } from "../http/timers.ts"
 import { ContextNotFound, KubeconfigInvalid, NoClusterConfigured, UnsupportedSetting } from "./errors.ts"
 import type { CredentialClock } from "./identity.ts"
@@ -38,8 +39,6 @@ export interface LoadOptions {
   /** ms that an exec plugin may take. Default 60,000: some wait for the user to confirm in a browser. */
   readonly execDeadlineMs?: number
 }
-
-const systemClock: CredentialClock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() }
 
 /** Rejects with a `CredentialsError`. Files that the context references are read, and plugins run, by `endpoint()`. */
 export const loadCredentials = async (options: LoadOptions): Promise<Credentials> => {

@@ -3,6 +3,7 @@
  * a secret.
  */
 import * as Schema from "effect/Schema"
+import { messageOf } from "../../message-of.ts"
 
 /** No kubeconfig was given, none is in the usual places, and this is not a pod. */
 export class NoClusterConfigured extends Schema.TaggedError<NoClusterConfigured>()("NoClusterConfigured", {
@@ -161,5 +162,5 @@ export const describeFileError = (error: unknown): string => {
   if (code === "ENOENT") return "does not exist"
   if (code === "EACCES" || code === "EPERM") return "cannot be read by this user"
   if (code === "EISDIR") return "is a directory"
-  return `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+  return `cannot be read: ${messageOf(error)}`
 }

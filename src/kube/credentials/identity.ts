@@ -4,6 +4,7 @@
  * Each source returns its current credentials and how long to use them before reading them again.
  */
 import { readFile } from "node:fs/promises"
+import type { Clock } from "../../clock.ts"
 import type { Timers } from "../http/timers.ts"
 import { type AuthProvider, makeAuthProvider } from "./auth-provider.ts"
 import { CredentialFileUnusable, describeFileError } from "./errors.ts"
@@ -11,12 +12,7 @@ import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts"
 import type { ContextSettings, Material } from "./settings.ts"
 
 /** Both clocks: expiry is given in wall time, but waiting must not be affected when the clock is set. */
-export interface CredentialClock {
-  /** ms since the Unix epoch. */
-  wallMs(): number
-  /** ms that never go back. */
-  monotonicMs(): number
-}
+export type CredentialClock = Pick<Clock, "wallMicros" | "monotonicMs">
 
 export interface IdentityOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -133,7 +129,7 @@ export class IdentitySource {
     const { clock } = this.#options
     if (expiresAtMs === undefined) return { renewAt: Number.POSITIVE_INFINITY, expiresAt: Number.POSITIVE_INFINITY }
     const now = clock.monotonicMs()
-    const life = expiresAtMs - clock.wallMs()
+    const life = expiresAtMs - clock.wallMicros() / 1000
     return { renewAt: now + useForMs(life), expiresAt: now + life }
   }
 

@@ -8,6 +8,7 @@
  * unasked (reading `token-file` synchronously) is handled here.
  * Lenient like kubectl: only the entries that the chosen context uses must be valid.
  */
+
 import { readFile } from "node:fs/promises"
 import { dirname } from "node:path"
 import {
@@ -19,6 +20,7 @@ import {
   type User,
 } from "@kubernetes/client-node/dist/config_types.js"
 import { isMap, parseDocument } from "yaml"
+import { isRecord } from "../../is-record.ts"
 import { describeFileError, KubeconfigInvalid, KubeconfigUnreadable } from "./errors.ts"
 
 /** A named entry and its file. `raw` has the fields that client-node's types do not cover. */
@@ -61,8 +63,6 @@ export const readKubeconfig = async (paths: ReadonlyArray<string>): Promise<Kube
 
 type Plain = Readonly<Record<string, unknown>>
 
-const isPlain = (value: unknown): value is Plain => typeof value === "object" && value !== null && !Array.isArray(value)
-
 const readDocument = async (path: string): Promise<Plain> => {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     throw new KubeconfigUnreadable({ path, reason: `it ${describeFileError(error)}` })
@@ -99,16 +99,16 @@ const collect = <Kind>(
   const entries = document[list] ?? []
   if (!Array.isArray(entries)) throw new KubeconfigInvalid({ path, reason: `${list} is not a list` })
   for (const [index, entry] of entries.entries()) {
-    const name: unknown = isPlain(entry) ? entry.name : undefined
+    const name: unknown = isRecord(entry) ? entry.name : undefined
     if (typeof name !== "string" || name === "" || into.has(name)) continue
-    const raw: unknown = isPlain(entry) ? entry[inner] : undefined
+    const raw: unknown = isRecord(entry) ? entry[inner] : undefined
     // client-node would read the file named by `token-file` immediately, synchronously and from the working directory.
-    const { "token-file": _readByUs, ...rest } = isPlain(raw) ? raw : {}
-    const value = readEntry(read, { name, [inner]: isPlain(raw) ? rest : raw })
+    const { "token-file": _readByUs, ...rest } = isRecord(raw) ? raw : {}
+    const value = readEntry(read, { name, [inner]: isRecord(raw) ? rest : raw })
     if (value instanceof Error) {
       const reason = value.message.replace(/^\w+\[0\]/, `${list}[${index}]`)
       into.set(name, new KubeconfigInvalid({ path, reason }))
-    } else into.set(name, { value, raw: isPlain(raw) ? raw : {}, path, directory: dirname(path) })
+    } else into.set(name, { value, raw: isRecord(raw) ? raw : {}, path, directory: dirname(path) })
   }
 }
 

@@ -6,6 +6,7 @@
 import { X509Certificate } from "node:crypto"
 import { isIP } from "node:net"
 import * as tls from "node:tls"
+import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 
 /** An HTTP proxy. */
@@ -148,6 +149,6 @@ const secureContext = (
     })
   } catch (error) {
     // OpenSSL's messages name the fault, never the material.
-    return { problem: `certificate or key cannot be used: ${error instanceof Error ? error.message : String(error)}` }
+    return { problem: `certificate or key cannot be used: ${messageOf(error)}` }
   }
 }

@@ -1,7 +1,7 @@
 /** What a watch session is given: its ways to the server, its sink, time and chance, and where the recording ends. */
+import type { Clock } from "../../clock.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
-import type { WatchClock } from "./clock.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { SessionListener, WatchSink } from "./sink.ts"
@@ -20,7 +20,7 @@ export interface SessionOptions {
   readonly enquiries: Enquiries
   readonly sink: WatchSink
   readonly listener: SessionListener
-  readonly clock: WatchClock
+  readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
   readonly policy: WatchPolicy

@@ -1,5 +1,5 @@
 /** A bounded cache of decisions with expiry: a client that sends many tokens can only evict other entries. */
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 
 export class DecisionCache<Value> {
   readonly #clock: Pick<Clock, "monotonicMs">

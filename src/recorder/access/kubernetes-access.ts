@@ -8,7 +8,7 @@
  * requests get 503.
  */
 import { createHash } from "node:crypto"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import { visible } from "../configuration/quoted.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
 import { DecisionCache } from "./decision-cache.ts"

@@ -7,7 +7,7 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import * as Schema from "effect/Schema"
-import { messageOf } from "../../runtime/errors.ts"
+import { messageOf } from "../../message-of.ts"
 import { type Access, type Decision, presentedToken, tokenForm } from "./access.ts"
 
 /** The file cannot be used; no one gets access. */

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { type Clock, systemClock } from "../../runtime/clock.ts"
+import { type Clock, systemClock } from "../../clock.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import type { PodEvents } from "../notices/pod-events.ts"

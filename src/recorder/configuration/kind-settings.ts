@@ -4,9 +4,9 @@
  */
 import { isScalar, type Node } from "yaml"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { pointerFault } from "../../kube/json-pointer.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { fieldSelectorFault } from "./field-selector.ts"
-import { pointerFault } from "./json-pointer.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
 import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"

@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import { factsOf } from "../../trace/formats/names.ts"
 import { goneSignal, refuse, respondJson } from "../http/http-answer.ts"
 import { readBody } from "../http/request-body.ts"

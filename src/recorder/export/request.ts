@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { readTargetPath, type StoreAddress } from "../../blob/target-address.ts"
+import { messageOf } from "../../message-of.ts"
 import { type Compression, withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
 import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../../trace/formats/names.ts"
 import { compileFilters, GivenFilters } from "../../trace/selection/filters.ts"
@@ -86,7 +87,7 @@ export const readExportRequest = (body: string, accept?: string): ExportRequestR
   try {
     parsed = JSON.parse(body)
   } catch (cause) {
-    return refused(`the body is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+    return refused(`the body is not JSON: ${messageOf(cause)}`)
   }
   const decoded = Schema.decodeUnknownResult(ExportRequest)(parsed, { errors: "all", onExcessProperty: "error" })
   if (Result.isFailure(decoded)) {
@@ -124,7 +125,7 @@ const selectorFault = ({ filters }: ExportRequest): string | undefined => {
     compileFilters(filters)
     return undefined
   } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause)
+    return messageOf(cause)
   }
 }
 

@@ -4,7 +4,7 @@
  * that is whole is followed by its SHA-256 as a trailer (RFC 9530).
  */
 import type { ServerResponse } from "node:http"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { ExportFacts, ExportSink } from "./transfer.ts"
 
 /** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */

@@ -6,7 +6,7 @@
  */
 import { readdir, stat, statfs } from "node:fs/promises"
 import { join } from "node:path"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { Metric } from "./metrics-text.ts"
 
 /** Environment variable with the size limit of the data directory's volume in bytes; 0 or absent: the size of its file system. */

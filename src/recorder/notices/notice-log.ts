@@ -5,8 +5,8 @@
  * failure is logged, until the reason changes or the kind has been well for a second. The repetitions are logged at debug
  * level.
  */
+import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import type { Clock, Timer } from "../../runtime/clock.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
 
 /** Where a recorder logs. */

@@ -6,6 +6,7 @@
  * reader can read the result.
  */
 import protobuf from "protobufjs/minimal.js"
+import { messageOf } from "../../message-of.ts"
 
 /** Bytes before the payload: (tag + fixed32) × 2, tag, 5-byte length. */
 export const envelopeBytes = 16
@@ -76,7 +77,7 @@ export const readEnvelope = (bytes: Uint8Array): Frame => {
 
 /** protobufjs throws RangeError for bytes that end too early and plain Error for every other defect. */
 const malformed = (cause: unknown): RangeError =>
-  cause instanceof RangeError ? cause : new RangeError(cause instanceof Error ? cause.message : String(cause))
+  cause instanceof RangeError ? cause : new RangeError(messageOf(cause))
 
 /** Every frame of `incarnation` up to `number` is done with. */
 export interface Acknowledgement {

@@ -2,11 +2,11 @@
  * The receiving end of one long answer; see outgoing-stream.ts.
  *
  * Guarantees: frames are handed over one after another, each when the one before was used, and acknowledged then; the receiver is told
- * of the end once, after the last frame, or as soon as the answer has failed, and hears nothing after it. An answer whose sender ends without having said that it is whole, because
- * its thread was killed for instance, ends with a reason, never as whole.
+ * of the end once, after the last frame, or as soon as the answer has failed, and hears nothing after it. An answer whose sender ends
+ * without having said that it is whole, because its thread was killed for instance, ends with a reason, never as whole.
  */
 import type { MessagePort } from "node:worker_threads"
-import { messageOf } from "../errors.ts"
+import { messageOf } from "../../message-of.ts"
 import { Inbox } from "../mailbox/inbox.ts"
 
 /** Takes one answer. */
@@ -60,9 +60,14 @@ export class IncomingStream {
     })
   }
 
-  /** The sender's thread has ended. What it sent to the end is taken all the same. */
+  /**
+   * The sender's thread has ended. A turn of the event loop passes first: everything that it sent is queued by now, but the news of
+   * its end may be delivered before the last frame, or before the reason that a stopping actor gives.
+   */
   gone(reason: string): void {
-    if (!this.#isEnding) this.#end(`its thread ended: ${reason}`)
+    setImmediate(() => {
+      if (!this.#isEnding) this.#end(`its thread ended: ${reason}`)
+    })
   }
 
   /** Cancels the answer, if it is not over: the receiver hears nothing more, and the sender stops its work. */

@@ -3,9 +3,9 @@
  * supervisor's own thread with an injected clock.
  */
 import { type MessagePort, Worker } from "node:worker_threads"
+import type { Clock } from "../../clock.ts"
 import type { ActorBody, ActorDefinition, MemoryLimits } from "../actor.ts"
 import { ActorHost, type HostCommand, type HostEvent } from "../actor-host.ts"
-import type { Clock } from "../clock.ts"
 import type { ControlInterface } from "../control.ts"
 
 export interface Thread {

@@ -1,8 +1,8 @@
 /** The entry point of every worker: a bundled module that imports one actor's body calls {@link runInWorker}. */
 import { parentPort } from "node:worker_threads"
+import { systemClock } from "../../clock.ts"
 import type { ActorBody, ActorDefinition } from "../actor.ts"
 import { ActorHost, type HostCommand } from "../actor-host.ts"
-import { systemClock } from "../clock.ts"
 import type { ControlInterface } from "../control.ts"
 
 /** Runs one life of the actor in this worker; the process sees an exit code 1 after a crash. */

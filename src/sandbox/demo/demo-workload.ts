@@ -4,9 +4,9 @@
  * Steps are requests of a client like any other; what follows from them is the controllers' doing.
  */
 
+import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { kinds } from "../../kube/client/kinds.ts"
-import type { Clock } from "../../runtime/clock.ts"
 import { agent, database, migration, namespace, rollout, settings, shopNamespace, web } from "./shop-objects.ts"
 
 /** One moment of the demo. */

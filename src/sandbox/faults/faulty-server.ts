@@ -3,7 +3,7 @@
 import { ApiServer } from "../../apiserver/api-server.ts"
 import type { ApiServerOptions, ApiServerParts } from "../../apiserver/api-server-options.ts"
 import type { Backend } from "../../apiserver/backend.ts"
-import { systemClock } from "../../runtime/clock.ts"
+import { systemClock } from "../../clock.ts"
 import { Faults } from "./faults.ts"
 
 export interface FaultyServerOptions extends ApiServerOptions {

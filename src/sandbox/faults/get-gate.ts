@@ -1,6 +1,6 @@
 /** Holds back or delays the answers to reads of single objects: an API server under load, as owner look-ups meet it. */
 
-import type { Clock, Timer } from "../../runtime/clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 
 export class GetGate {
   readonly #clock: Clock

@@ -1,7 +1,7 @@
 /** Events last one hour after their last change, as the real server keeps them by default. */
 
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
-import type { Timer } from "../../runtime/clock.ts"
+import type { Timer } from "../../clock.ts"
 import type { Collection } from "../store/collection.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 

@@ -1,6 +1,7 @@
 /** The messages of Kubernetes whose JSON is not an object of their fields. Each is given its bytes; empty ones mean zero. */
 
 import protobuf from "protobufjs/minimal.js"
+import { messageOf } from "../../message-of.ts"
 import { ProtobufError } from "./protobuf-error.ts"
 
 /** Calls back for every field; what it does not read is skipped. Throws ProtobufError, or RangeError for damage. */
@@ -73,7 +74,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ProtobufError({ problem: `raw JSON: ${error instanceof Error ? error.message : String(error)}` })
+    throw new ProtobufError({ problem: `raw JSON: ${messageOf(error)}` })
   }
 }
 

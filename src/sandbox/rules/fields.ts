@@ -1,10 +1,10 @@
 /** Reading JSON whose shape is only hoped for: every function answers `undefined` or nothing where the type is wrong. */
 
+import { isRecord } from "../../is-record.ts"
 import { canonicalQuantity } from "../../kube/quantity.ts"
 import type { Fields } from "./kind-rules.ts"
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+export const isFields: (value: unknown) => value is Fields = isRecord
 
 export const fieldsOf = (value: unknown): Fields | undefined => (isFields(value) ? value : undefined)
 

@@ -6,9 +6,10 @@
  * show it), and integers beyond 2^53 are compared after rounding.
  */
 
+import { isRecord } from "../../is-record.ts"
 import { formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { isRecord, schemaNameOf } from "./make-type.ts"
+import { schemaNameOf } from "./make-type.ts"
 import { isBase64, isMicroTime, isQuantity, isTime } from "./text-formats.ts"
 import { membersOf, type TypedValue } from "./typed-value.ts"
 

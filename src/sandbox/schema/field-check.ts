@@ -4,11 +4,12 @@
  * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
  */
 
+import { isRecord } from "../../is-record.ts"
 import { decodeProblem } from "./decode-problem.ts"
 import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { isRecord, ownValue, schemaNameOf } from "./make-type.ts"
+import { ownValue, schemaNameOf } from "./make-type.ts"
 import { membersOf, type TypedValue } from "./typed-value.ts"
 
 /** Paths of the fields that `type` does not have, in the order of the object: `spec.containers[0].foo`. */
@@ -32,15 +33,29 @@ const visitUnknown = (
 ): string[] => {
   const unknown: string[] = []
   if (isKnown(type, value, 0)) return unknown
-  const waiting: TypedValue[] = [{ type, value, path: undefined }]
+  const waiting: Array<TypedValue | UnknownField> = [{ type, value, path: undefined }]
   for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
-    const { path } = visit
-    if (visit.type.kind === "object" && isRecord(visit.value) && !visit.type.keepsUnknown)
-      for (const key of Object.keys(visit.value))
-        if (!visit.type.fields.has(key)) unknown.push(found(path, key, visit.value))
-    for (const member of membersOf(visit).reverse()) if (mayHoldFields(member.type)) waiting.push(member)
+    if ("holder" in visit) unknown.push(found(visit.path, visit.key, visit.holder))
+    else for (const below of belowOf(visit).reverse()) waiting.push(below)
   }
   return unknown
+}
+
+interface UnknownField {
+  readonly holder: Record<string, unknown>
+  readonly key: string
+  readonly path: FieldPath | undefined
+}
+
+/** In the order of the object: unknown fields among those that may hold some. */
+const belowOf = ({ type, value, path }: TypedValue): Array<TypedValue | UnknownField> => {
+  const members = membersOf({ type, value, path }).filter((member) => mayHoldFields(member.type))
+  if (type.kind !== "object" || type.keepsUnknown || !isRecord(value)) return members
+  const known = new Map(members.map((member) => [member.path?.step, member]))
+  return Object.keys(value).flatMap((key): TypedValue | UnknownField | [] => {
+    if (!type.fields.has(key)) return { holder: value, key, path }
+    return known.get(key) ?? []
+  })
 }
 
 /** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */

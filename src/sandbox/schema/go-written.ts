@@ -7,8 +7,9 @@
  * refuse them first. Custom kinds are no Go structs and come back untouched.
  */
 
+import { isRecord } from "../../is-record.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { isRecord, ownValue, schemaNameOf, setOwnValue } from "./make-type.ts"
+import { ownValue, schemaNameOf, setOwnValue } from "./make-type.ts"
 
 /** Times without `omitempty` in effect: a struct is never left out. Not told by OpenAPI; from the API's Go types. */
 const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {

@@ -43,10 +43,6 @@ export const makeDecodedType = (
   rest: Partial<KubernetesType> = {},
 ): DecodedType => ({ ...makeType(kind, { isNullable: true, ...rest }), schemaName })
 
-/** Whether `value` is a JSON object (not null, not an array). */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Reads an own property; inherited ones (`constructor`, `__proto__`) are no fields of a JSON object. */
 export const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(record, key) ? record[key] : undefined

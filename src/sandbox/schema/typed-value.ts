@@ -1,8 +1,8 @@
 /** Values beside their types, one level at a time: for walks that must not recurse, because clients choose the depth. */
 
+import { isRecord } from "../../is-record.ts"
 import type { FieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { isRecord } from "./make-type.ts"
 
 export interface TypedValue {
   readonly type: KubernetesType

@@ -19,7 +19,7 @@ import {
   parseObject,
   restamped,
 } from "../../apiserver/watch/change.ts"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import { UnknownObjectError } from "../errors.ts"
 import { type Randomness, systemRandomness } from "../randomness.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"

@@ -7,12 +7,12 @@
  * Under overload work comes later: objects to look at wait in queues, each once.
  */
 
+import { type Clock, systemClock } from "../../clock.ts"
 import { Cluster } from "../../host/cluster.ts"
 import type { Controller, Surroundings } from "../../host/controller.ts"
 import { EventRecorder } from "../../host/event-recorder.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
-import { type Clock, systemClock } from "../../runtime/clock.ts"
 import { cronJobController } from "./cron-job/cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
 import { deploymentController } from "./deployment/deployment-controller.ts"

@@ -4,12 +4,14 @@ import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type Change, objectBytes, parseObject } from "../../apiserver/watch/change.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { encodeObject, withVersion } from "../store/object-encoding.ts"
-import type { WritableKind } from "./surroundings.ts"
 import type { Written } from "./write-request.ts"
 
 /** A state as the kind that was asked for shows it: its stored bytes, unless the kind is a view of another. */
 export const answerOf = (
-  { resource, fromStored }: WritableKind,
+  {
+    resource,
+    fromStored,
+  }: { readonly resource: Resource; readonly fromStored: (stored: MutableObject) => MutableObject },
   change: Change,
   status: number,
   warnings: ReadonlyArray<string>,

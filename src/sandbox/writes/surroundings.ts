@@ -3,7 +3,7 @@
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../../apiserver/http/trouble.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import type { Clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { Randomness } from "../randomness.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"

@@ -9,6 +9,7 @@ import { troubleOf } from "../../apiserver/http/trouble.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
+import { messageOf } from "../../message-of.ts"
 import type { PatchFailure } from "../patch/patch-failure.ts"
 import { withJsonBody } from "../protobuf/protobuf-body.ts"
 import { deleteOne } from "./delete/delete.ts"
@@ -57,7 +58,7 @@ export class Writer {
   ): Failure {
     const { verb, resource, namespace, name } = request
     this.#around.onTrouble(troubleOf(`${verb} ${resource.plural} ${keyOf(namespace, name)}`, error))
-    return internalError(error instanceof Error ? error.message : String(error))
+    return internalError(messageOf(error))
   }
 
   #perform(request: WriteRequest, warnings: string[]): Written {

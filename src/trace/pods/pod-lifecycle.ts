@@ -18,6 +18,7 @@
  * Total: an object of an unexpected shape is answered with what is wrong with it, never with an exception (W-36).
  */
 
+import { isRecord } from "../../is-record.ts"
 /** Start and end of a pod, whole seconds since the Unix epoch. */
 export interface PodLifetime {
   readonly start: number
@@ -137,6 +138,3 @@ class ContainerTimes {
 
 /** What `Date.parse` reads is a good deal more than that. */
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

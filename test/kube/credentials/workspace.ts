@@ -54,8 +54,8 @@ export class ManualClock implements CredentialClock {
   wall = Date.UTC(2026, 10, 21, 12)
   monotonic = 1_000
 
-  wallMs(): number {
-    return this.wall
+  wallMicros(): number {
+    return this.wall * 1000
   }
 
   monotonicMs(): number {

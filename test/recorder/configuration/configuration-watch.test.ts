@@ -13,6 +13,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import {
   type ConfigurationChange,
@@ -21,7 +22,6 @@ import {
   type WatchDirectory,
 } from "../../../src/recorder/configuration/configuration-watch.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
-import { systemClock } from "../../../src/runtime/clock.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn, until } from "../../runtime/until.ts"
 

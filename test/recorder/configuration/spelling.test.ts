@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { pointerFault } from "../../../src/recorder/configuration/json-pointer.ts"
+import { pointerFault } from "../../../src/kube/json-pointer.ts"
 import { quoted } from "../../../src/recorder/configuration/quoted.ts"
 import { nearest } from "../../../src/recorder/configuration/spelling.ts"
 

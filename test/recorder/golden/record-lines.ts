@@ -5,12 +5,12 @@
 
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { Clock } from "../../../src/clock.ts"
 import { formatGvk } from "../../../src/kube/gvk.ts"
 import type { ResponseHandler } from "../../../src/kube/http/response-handler.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
-import type { Clock } from "../../../src/runtime/clock.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { nothingRecorded as resume } from "../../actors/watcher/nothing-recorded.ts"
 import { readRecording } from "../../harness/recorded-watches.ts"

@@ -175,9 +175,9 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
       { reason: "cluster-restored", detail: expect.stringContaining("restored from a backup") },
       { reason: "cluster-restored", detail: expect.stringContaining("this is a different cluster") },
     ])
-    expect(recorder.log.match(/WARN .*listing: this is a different cluster than before.*a gap is recorded/g)).toHaveLength(
-      2,
-    )
+    expect(
+      recorder.log.match(/WARN .*listing: this is a different cluster than before.*a gap is recorded/g),
+    ).toHaveLength(2)
     const answer = await recorder.post({ start_ts: 0, end_ts: 4e9, export_path: "x", filters: noFilters })
     expect(answer.headers.get("kubereel-gaps")).toBe("2")
     const exporting = place.reel(

@@ -7,8 +7,8 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { Timer } from "../../../src/clock.ts"
 import type { ActorBody, ActorDefinition } from "../../../src/runtime/actor.ts"
-import type { Timer } from "../../../src/runtime/clock.ts"
 
 export interface CounterConfig {
   readonly last: number

@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { isRecord } from "../../../src/is-record.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
 import { duplicateFields, isTooDeep, maximumDepth } from "../../../src/sandbox/schema/duplicate-fields.ts"
@@ -10,7 +11,6 @@ import {
   unknownFields,
 } from "../../../src/sandbox/schema/field-check.ts"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
-import { isRecord } from "../../../src/sandbox/schema/make-type.ts"
 import { patient } from "../../harness/patience.ts"
 import { anyJson, objectOf, objectText } from "./arbitrary-objects.ts"
 
@@ -111,6 +111,11 @@ const holders = (
   })
   return [{ record: value, path }, ...children]
 }
+
+test("unknown fields come in the order of the object, whatever their depth", () => {
+  const value = { metadata: { a: 1 }, zz: 1, spec: { template: { b: 1 }, c: 1 } }
+  expect(unknownFields(deployment, value)).toEqual(["metadata.a", "zz", "spec.template.b", "spec.c"])
+})
 
 describe("fields that occur twice", () => {
   test("are found at every level, each once", () => {

@@ -5,8 +5,8 @@
  * complete in between would be so for a time of which nothing is recorded. So the server must have said something since, or have been
  * silent for a while; a watch that begins where a list has just ended needs neither.
  */
+import type { Clock } from "../../../clock.ts"
 import type { WatchSession } from "../../../kube/watch/session.ts"
-import type { Clock } from "../../../runtime/clock.ts"
 
 /** ms after the 200 in which a refusal would have come; servers send both at once. Shorter than the time between frames of mere progress. */
 const settleMs = 500

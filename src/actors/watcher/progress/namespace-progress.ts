@@ -6,8 +6,8 @@
  * server does not answer, it is forbidden) the kind is complete nowhere: the store keeps the moment until which it was, so that nobody is
  * told more than is recorded, and keeps the state of each namespace as what a list under way leaves to the next life.
  */
+import type { Clock } from "../../../clock.ts"
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import type { Clock } from "../../../runtime/clock.ts"
 import type { GapReason } from "../../../trace/event.ts"
 import {
   isSameProgress,

@@ -7,7 +7,7 @@
 
 import * as Schema from "effect/Schema"
 import { formatGvk, type GroupVersionKind } from "../../gvk.ts"
-import { parseJsonPointer } from "../json/json-pointer.ts"
+import { parseJsonPointer } from "../../json-pointer.ts"
 
 /**
  * When an object counts as changed: `all` at every new resourceVersion; `content` when anything but its status and the

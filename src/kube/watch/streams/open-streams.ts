@@ -3,8 +3,8 @@
  *
  * Silence is measured in bytes, also those of lines not yet complete, and not while the reader itself holds back.
  */
+import type { Clock } from "../../../clock.ts"
 import type { HttpStream } from "../../http/response-handler.ts"
-import type { WatchClock } from "../clock.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import type { StreamReader } from "./stream-reader.ts"
 
@@ -26,12 +26,12 @@ interface OpenStream {
 
 /** At most a few streams; every method is harmless for one that is not open. */
 export class OpenStreams {
-  readonly #clock: WatchClock
+  readonly #clock: Clock
   readonly #silent: (stream: StreamId) => void
   readonly #open = new Map<StreamId, OpenStream>()
 
   /** `silent` is called once per limit that a stream exceeds; the stream stays open. */
-  constructor(clock: WatchClock, silent: (stream: StreamId) => void) {
+  constructor(clock: Clock, silent: (stream: StreamId) => void) {
     this.#clock = clock
     this.#silent = silent
   }

@@ -5,8 +5,9 @@
 
 import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { isRecord } from "../../../is-record.ts"
 import { canonicalJson } from "../canonical-json.ts"
-import { isRecord, ownValue } from "../make-type.ts"
+import { ownValue } from "../make-type.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
 

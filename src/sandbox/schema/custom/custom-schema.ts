@@ -8,9 +8,10 @@
 
 import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { isRecord } from "../../../is-record.ts"
 import { objectMetaType } from "../catalogue.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
-import { isRecord, makeType } from "../make-type.ts"
+import { makeType } from "../make-type.ts"
 import { checkEmbeddedResources, checkLists } from "./custom-lists.ts"
 import { checkSchema } from "./custom-validation.ts"
 

@@ -16,8 +16,8 @@ import {
   wrongType,
 } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { isRecord } from "../../../is-record.ts"
 import { canonicalJson } from "../canonical-json.ts"
-import { isRecord } from "../make-type.ts"
 import { matchesPattern } from "../pattern.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 

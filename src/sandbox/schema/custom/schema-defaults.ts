@@ -6,8 +6,9 @@
  * real defaults (`protocol: TCP`); those that the server computes (`strategy`, `terminationGracePeriodSeconds`) it does not.
  */
 
+import { isRecord } from "../../../is-record.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
-import { isRecord, ownValue, setOwnValue } from "../make-type.ts"
+import { ownValue, setOwnValue } from "../make-type.ts"
 
 /** Fills defaults into `value`, in place. Linear, without recursion; values of unexpected types are left alone. */
 export const applySchemaDefaults = (type: KubernetesType, value: unknown): void => {

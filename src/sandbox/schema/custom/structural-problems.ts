@@ -8,7 +8,7 @@
 
 import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
-import { isRecord } from "../make-type.ts"
+import { isRecord } from "../../../is-record.ts"
 import { compilePattern, PatternError } from "../pattern.ts"
 import { checkSchema } from "./custom-validation.ts"
 

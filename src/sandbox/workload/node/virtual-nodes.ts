@@ -3,11 +3,11 @@
  * do not exist and stay when the manager ends; without heartbeats they look dead, as nodes do.
  */
 
+import type { Timer } from "../../../clock.ts"
 import type { Controller, Surroundings } from "../../../host/controller.ts"
 import { AlreadyExistsError, isTerminatingNamespace, NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ApiObject, Node } from "../../../kube/client/objects.ts"
-import type { Timer } from "../../../runtime/clock.ts"
 import type { HostAddress } from "./pod-runner.ts"
 
 export interface VirtualNodesOptions {

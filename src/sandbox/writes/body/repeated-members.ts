@@ -3,8 +3,9 @@
  * so that objects merge and everything else is replaced. `JSON.parse` keeps the last value alone.
  */
 
+import { isRecord } from "../../../is-record.ts"
 import { duplicateFields } from "../../schema/duplicate-fields.ts"
-import { isRecord, ownValue, setOwnValue } from "../../schema/make-type.ts"
+import { ownValue, setOwnValue } from "../../schema/make-type.ts"
 
 interface Frame {
   readonly value: Record<string, unknown> | unknown[]

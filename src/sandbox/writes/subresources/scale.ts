@@ -4,10 +4,11 @@ import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.t
 import type { Resource, ScalePaths } from "../../../apiserver/kinds/resources.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf, formatGvk } from "../../../kube/gvk.ts"
+import { type LabelSelectorObject, selectorText } from "../../../kube/label-selector.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"
 import type { JsonObject } from "../../patch/json/json-value.ts"
 import { scaleOwners, trackScale } from "../../patch/managed-fields/track-scale.ts"
-import { child, fieldsOf, isFields, items, text, texts } from "../../rules/fields.ts"
+import { child, fieldsOf, isFields } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import { encodeObject, withVersion } from "../../store/object-encoding.ts"
@@ -215,28 +216,6 @@ const selectorOf = (resource: Resource, object: MutableObject): string => {
   }
   const selector = child(child(object, "spec"), "selector")
   // A ReplicationController's is a plain map.
-  if (formatGvk(resource.gvk) === "v1.ReplicationController") return equalities(selector).join(",")
-  return [...equalities(child(selector, "matchLabels")), ...items(selector, "matchExpressions").map(expression)].join(
-    ",",
-  )
-}
-
-const equalities = (labels: Fields | undefined): ReadonlyArray<string> =>
-  Object.entries(labels ?? {})
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, value]) => `${key}=${String(value)}`)
-
-const expression = (requirement: Fields): string => {
-  const key = text(requirement, "key")
-  const values = [...texts(requirement, "values")].sort().join(",")
-  switch (text(requirement, "operator")) {
-    case "In":
-      return `${key} in (${values})`
-    case "NotIn":
-      return `${key} notin (${values})`
-    case "Exists":
-      return key
-    default:
-      return `!${key}`
-  }
+  const isMap = formatGvk(resource.gvk) === "v1.ReplicationController"
+  return selectorText((isMap ? { matchLabels: selector } : selector) as LabelSelectorObject | undefined) ?? ""
 }

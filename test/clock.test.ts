@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
-import { systemClock } from "../../src/runtime/clock.ts"
+import { systemClock } from "../src/clock.ts"
 
 describe("the system clock", () => {
   test("tells whole microseconds of the wall clock, within the millisecond that Date.now() tells", () => {

@@ -1,0 +1,27 @@
+/**
+ * JSON pointers (RFC 6901): how a configuration names a place in an object.
+ *
+ * The grammar is also that of SimKube's extended pointers, in which the reference token `*` matches every element of an
+ * array: here that is an ordinary token.
+ */
+
+/** Why `text` is not a JSON pointer, as a phrase that continues "… because it"; `undefined` if it is one. */
+export const pointerFault = (text: string): string | undefined => {
+  if (text === "") return undefined
+  if (!text.startsWith("/")) return "does not start with /"
+  if (/~(?![01])/.test(text)) return "has a ~ that is neither ~0 (for ~) nor ~1 (for /)"
+  return undefined
+}
+
+/**
+ * The reference tokens of a pointer, unescaped (`~1` is `/`, `~0` is `~`): `/metadata/annotations/a~1b` becomes
+ * `["metadata", "annotations", "a/b"]`. `undefined` for text that is no pointer or the empty one, which names the whole
+ * object; the caller knows where the text came from and says so.
+ */
+export const parseJsonPointer = (text: string): ReadonlyArray<string> | undefined => {
+  if (text === "" || pointerFault(text) !== undefined) return undefined
+  return text
+    .slice(1)
+    .split("/")
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
+}
