@@ -55,7 +55,9 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     const { code, tookMs } = await recorder.stop()
     expect(code).toBe(3)
     expect(tookMs).toBeLessThan(patient(6000))
-    expect(recorder.log).toMatch(/ERROR v1\.ConfigMap: the last events received could not be written\. To record them, restart/)
+    expect(recorder.log).toMatch(
+      /ERROR v1\.ConfigMap: the last events received could not be written\. To record them, restart/,
+    )
     const later = place.record({ cluster })
     await later.until(async () => (await later.exported()).length === 100, "a hundred events")
     expect((await later.exported()).filter(({ action }) => action !== "applied")).toEqual([])
