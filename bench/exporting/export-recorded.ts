@@ -12,6 +12,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { FrameEvent } from "../../src/wire/frame-event.ts"
 import { ObservationsBuilder } from "../../src/wire/observations.ts"
 import { deployments, gvkOf } from "../load/bench-kinds.ts"
 import { objectText } from "../load/bench-objects.ts"
@@ -65,6 +66,8 @@ const record = (directory: string, events: number, textOf: (number: number) => s
   const builder = new ObservationsBuilder(gvk)
   const memory = Buffer.alloc(frameBytes)
   const object = Buffer.alloc(8192)
+  const event = new FrameEvent()
+  event.bytes = object
   let frames = 0
   let length = 0
   const send = (): void => {
@@ -78,20 +81,16 @@ const record = (directory: string, events: number, textOf: (number: number) => s
     const version = firstVersion + index
     length = (templates[index % variety] as ObjectTemplate).copyTo(object, 0, number, version)
     const fingerprint = Math.imul(index + 1, 2654435761) >>> 0
+    event.objectNumber = number
+    event.timeMicros = 1_763_700_000_000_000 + index * 20
+    event.version = version
+    event.fingerprintLow = fingerprint
+    event.fingerprintHigh = ~fingerprint >>> 0
+    event.end = length
     const write = (): boolean =>
       (index >= objects ||
         builder.addObject({ number, uid: `u-${number}`, namespace: "bench", name: `web-${number}` })) &&
-      builder.append(
-        1,
-        number,
-        1_763_700_000_000_000 + index * 20,
-        version,
-        fingerprint,
-        ~fingerprint >>> 0,
-        object,
-        0,
-        length,
-      )
+      builder.append(event)
     if (write()) continue
     send()
     if (!write()) throw new Error("an object is larger than a frame")

@@ -19,6 +19,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { pack } from "../../src/archive/blocks/block.ts"
+import { FrameEvent } from "../../src/wire/frame-event.ts"
 import { ObservationsBuilder, splitObservations } from "../../src/wire/observations.ts"
 
 const GVK = "apps/v1.Deployment"
@@ -159,6 +160,7 @@ const deployment = (object: number, change: number, version: number): Buffer => 
 /** Frames of 64 KiB as a watcher builds them, in shared memory as the store meets them. */
 const sampleFrames = (events: number): Sample => {
   const builder = new ObservationsBuilder(GVK)
+  const event = new FrameEvent()
   const slab = Buffer.from(new SharedArrayBuffer(64 * 1024))
   const frames: Array<Buffer> = []
   const finish = (): void => {
@@ -175,20 +177,17 @@ const sampleFrames = (events: number): Sample => {
     const bytesOfObject = deployment(number, Math.floor(index / OBJECTS), 100_000 + index)
     bytes += bytesOfObject.length
     const fingerprint = Math.imul(index + 1, 2654435761) >>> 0
+    event.objectNumber = number
+    event.timeMicros = START + index * 20
+    event.version = 100_000 + index
+    event.fingerprintLow = fingerprint
+    event.fingerprintHigh = ~fingerprint >>> 0
+    event.bytes = bytesOfObject
+    event.end = bytesOfObject.length
     const write = (): boolean =>
       (index >= OBJECTS ||
         builder.addObject({ number, uid: `u-${number}`, namespace: "team", name: `deployment-${number}` })) &&
-      builder.append(
-        1,
-        number,
-        START + index * 20,
-        100_000 + index,
-        fingerprint,
-        ~fingerprint >>> 0,
-        bytesOfObject,
-        0,
-        bytesOfObject.length,
-      )
+      builder.append(event)
     if (!write()) {
       finish()
       write()
@@ -376,6 +375,9 @@ const objectBlockRows = (): ReadonlyArray<Record<string, number | string>> => {
       const tiny = Buffer.from("{}")
       const slab = Buffer.from(new SharedArrayBuffer(64 * 1024))
       const builder = new ObservationsBuilder(GVK)
+      const event = new FrameEvent()
+      event.bytes = tiny
+      event.end = tiny.length
       // Blocks of 360 events without the cost of their objects; the same recording without checkpoints is the base.
       const run = (target: string, blocksPerCheckpoint: number) => {
         const writer = ArchiveWriter.open(target, {
@@ -384,21 +386,16 @@ const objectBlockRows = (): ReadonlyArray<Record<string, number | string>> => {
         const cost = measured(() => {
           for (let block = 0; block < blocks; block++) {
             builder.begin(slab, 0)
-            for (let event = 0; event < eventsPerBlock; event++) {
-              const index = block * eventsPerBlock + event
+            for (let place = 0; place < eventsPerBlock; place++) {
+              const index = block * eventsPerBlock + place
               const number = 1 + (index % objects)
               if (index < objects) builder.addObject({ number, uid: `u-${number}`, namespace: "", name: "n" })
-              builder.append(
-                1,
-                number,
-                START + index,
-                index,
-                Math.imul(index, 2654435761) >>> 0,
-                index,
-                tiny,
-                0,
-                tiny.length,
-              )
+              event.objectNumber = number
+              event.timeMicros = START + index
+              event.version = index
+              event.fingerprintLow = Math.imul(index, 2654435761) >>> 0
+              event.fingerprintHigh = index
+              builder.append(event)
             }
             writer.append("watcher", 1, block + 1, slab.subarray(0, builder.finish()))
             writer.commit()

@@ -12,10 +12,10 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import type { FrameEvent } from "./frame-event.ts"
 import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
 import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
 import {
-  type ActionCode,
   COLUMN_BYTES_PER_EVENT,
   type Gap,
   GapTag,
@@ -153,24 +153,13 @@ export class ObservationsBuilder {
   }
 
   /**
-   * Adds one event; its object is `bytes[start … end)`, empty for vanished. `timeMicros` is µs since the Unix epoch.
-   * A string version is opaque; integers go as `number` or `bigint` (below 2^64). The fingerprint's two halves are
-   * unsigned 32-bit integers.
+   * Adds one event; nothing of the record is kept.
    *
    * `false`, with nothing written, if the event does not fit, if its time lies before that of the event before or 2^32 µs or more after it, or
    * if integer and opaque versions would meet in one frame: finish the frame and begin a new one.
    */
-  append(
-    action: ActionCode,
-    objectNumber: number,
-    timeMicros: number,
-    version: number | bigint | string,
-    fingerprintLow: number,
-    fingerprintHigh: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-  ): boolean {
+  append(event: Readonly<FrameEvent>): boolean {
+    const { timeMicros, version, start, end } = event
     const index = this.#count
     const length = end - start
     const delta = index === 0 ? 0 : timeMicros - this.#lastTime
@@ -185,8 +174,8 @@ export class ObservationsBuilder {
       this.#opaque = isOpaque
     }
     this.#lastTime = timeMicros
-    this.#actions[index] = action
-    this.#objectNumbers.setUint32(index * 4, objectNumber, true)
+    this.#actions[index] = event.action
+    this.#objectNumbers.setUint32(index * 4, event.objectNumber, true)
     this.#lengths.setUint32(index * 4, length, true)
     this.#timeDeltas.setUint32(index * 4, delta, true)
     if (typeof version === "number") {
@@ -198,10 +187,10 @@ export class ObservationsBuilder {
     } else {
       this.#versions.setBigUint64(index * 8, version, true)
     }
-    this.#fingerprints.setUint32(index * 8, fingerprintLow, true)
-    this.#fingerprints.setUint32(index * 8 + 4, fingerprintHigh, true)
+    this.#fingerprints.setUint32(index * 8, event.fingerprintLow, true)
+    this.#fingerprints.setUint32(index * 8 + 4, event.fingerprintHigh, true)
     if (length > 0) {
-      copyBytes.call(bytes, this.#target, this.#payloadEnd, start, end)
+      copyBytes.call(event.bytes, this.#target, this.#payloadEnd, start, end)
       this.#payloadEnd += length
     }
     this.#count = index + 1

@@ -2,6 +2,7 @@
 
 import type { Action, GapEvent, TraceEvent } from "../../src/trace/event.ts"
 import { type Gap, ObservationsBuilder } from "../../src/wire/observations.ts"
+import { frameEvent } from "../wire/frame-events.ts"
 
 /** µs since the Unix epoch at which the samples begin. */
 export const START = 1_763_700_000_000_000
@@ -57,7 +58,10 @@ export const encodeFrame = (frame: SampleFrame): Buffer => {
     ...(frame.newObjects ?? []).map((number) => builder.addObject({ number, ...nameOf(frame.gvk, number) })),
     ...(frame.events ?? []).map(({ action, number, time, version, object }, index) => {
       const bytes = objects[index] ?? Buffer.alloc(0)
-      return builder.append(CODES[action], number, time, version, ...fingerprintOf(object), bytes, 0, bytes.length)
+      const [fingerprintLow, fingerprintHigh] = fingerprintOf(object)
+      const fingerprint = { fingerprintLow, fingerprintHigh }
+      const event = { action: CODES[action], objectNumber: number, timeMicros: time, version, ...fingerprint, bytes }
+      return builder.append(frameEvent(event))
     }),
     ...(frame.gaps ?? []).map((gap) => builder.addGap(gap)),
     builder.completeThrough(frame.completeThrough ?? ""),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { describe, expect, test } from "vitest"
+import type { FrameEvent } from "../../src/wire/frame-event.ts"
 import {
   decodeColumns,
   decodeObservations,
@@ -14,6 +15,7 @@ import {
   splitObservations,
 } from "../../src/wire/observations.ts"
 import type { NamespacesNews } from "../../src/wire/observations-builder.ts"
+import { frameEvent } from "./frame-events.ts"
 
 const GVK = "apps/v1.Deployment"
 const START = 1_763_700_000_000_000
@@ -43,9 +45,10 @@ const write = (frame: SampleFrame, slab = sharedSlab(1 << 20), builder = new Obs
   builder.begin(slab, frame.epoch)
   for (const object of frame.objects) expect(builder.addObject(object)).toBe(true)
   for (const event of frame.events) {
-    const [low, high] = event.fingerprint
-    const { action, number, time, version, object } = event
-    expect(builder.append(action, number, time, version, low, high, object, 0, object.length)).toBe(true)
+    const [fingerprintLow, fingerprintHigh] = event.fingerprint
+    const { action, number: objectNumber, time: timeMicros, version, object: bytes } = event
+    const written = { action, objectNumber, timeMicros, version, fingerprintLow, fingerprintHigh, bytes }
+    expect(builder.append(frameEvent(written))).toBe(true)
   }
   for (const gap of frame.gaps) expect(builder.addGap(gap)).toBe(true)
   for (const life of frame.podLives) expect(builder.addPodLife(life)).toBe(true)
@@ -470,13 +473,15 @@ describe("a frame", () => {
 
 describe("the builder", () => {
   const object = Buffer.alloc(1000, 120)
+  const eventOf = (members: Partial<FrameEvent>): FrameEvent =>
+    frameEvent({ objectNumber: 1, timeMicros: START, version: 1, bytes: object, ...members })
 
   test("refuses what does not fit and leaves the frame as it was", () => {
     const builder = new ObservationsBuilder(GVK)
     const slab = sharedSlab(4096)
     builder.begin(slab, 0)
     let taken = 0
-    while (builder.append(1, 1, START, 1, 0, 0, object, 0, object.length)) taken++
+    while (builder.append(eventOf({ version: 1 }))) taken++
     expect(taken).toBe(3)
     expect(builder.addObject({ number: 1, uid: "u".repeat(2000), namespace: "", name: "n" })).toBe(false)
     expect(builder.addGap({ ...(sample.gaps[0] as Gap), detail: "d".repeat(2000) })).toBe(false)
@@ -491,7 +496,7 @@ describe("the builder", () => {
         const builder = new ObservationsBuilder(GVK)
         builder.begin(Buffer.alloc(builder.sizeFor(bytes, newObject)), 7)
         expect(builder.addObject(newObject)).toBe(true)
-        expect(builder.append(1, newObject.number, START, 1, 0, 0, Buffer.alloc(bytes), 0, bytes)).toBe(true)
+        expect(builder.append(eventOf({ objectNumber: newObject.number, bytes: Buffer.alloc(bytes) }))).toBe(true)
         expect(builder.completeThrough("18446744073709551615")).toBe(true)
       }),
       { numRuns: 20 },
@@ -501,7 +506,7 @@ describe("the builder", () => {
   test("refuses an event before the last one or more than 2^32 µs after it", () => {
     const builder = new ObservationsBuilder(GVK)
     builder.begin(sharedSlab(4096), 0)
-    const append = (time: number): boolean => builder.append(1, 1, time, 1, 0, 0, object, 0, 10)
+    const append = (time: number): boolean => builder.append(eventOf({ timeMicros: time }))
     expect(append(START)).toBe(true)
     expect(append(START - 1)).toBe(false)
     expect(append(START + 2 ** 32)).toBe(false)
@@ -512,11 +517,11 @@ describe("the builder", () => {
   test("does not mix integer and opaque versions in one frame", () => {
     const builder = new ObservationsBuilder(GVK)
     builder.begin(sharedSlab(4096), 0)
-    expect(builder.append(1, 1, START, 5, 0, 0, object, 0, 10)).toBe(true)
-    expect(builder.append(1, 1, START, "five", 0, 0, object, 0, 10)).toBe(false)
+    expect(builder.append(eventOf({ version: 5 }))).toBe(true)
+    expect(builder.append(eventOf({ version: "five" }))).toBe(false)
     builder.begin(sharedSlab(4096), 0)
-    expect(builder.append(1, 1, START, "five", 0, 0, object, 0, 10)).toBe(true)
-    expect(builder.append(1, 1, START, 6n, 0, 0, object, 0, 10)).toBe(false)
+    expect(builder.append(eventOf({ version: "five" }))).toBe(true)
+    expect(builder.append(eventOf({ version: 6n }))).toBe(false)
   })
 
   test("needs room for an empty frame", () => {

@@ -8,13 +8,8 @@
 import type { Clock, Timer } from "../../clock.ts"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { Outbox } from "../../runtime/mailbox/outbox.ts"
-import {
-  type ActionCode,
-  type Gap,
-  type NewObject,
-  ObservationsBuilder,
-  type PodLife,
-} from "../../wire/observations.ts"
+import type { FrameEvent } from "../../wire/frame-event.ts"
+import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
@@ -104,25 +99,17 @@ export class FrameWriter {
     return this.#whole.completeTime
   }
 
-  /** Adds an event with the time of the present network read; its object is `bytes[start, end)`. */
-  event(
-    action: ActionCode,
-    objectNumber: number,
-    version: ResourceVersion | string,
-    fingerprintLow: number,
-    fingerprintHigh: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-  ): void {
-    const time = this.now()
+  /** Adds an event, and gives it the time of the present network read. The caller may reuse the record afterwards. */
+  event(event: FrameEvent): void {
+    event.timeMicros = this.now()
     const builder = this.#builder
     this.#open(frameBytes)
-    if (builder.append(action, objectNumber, time, version, fingerprintLow, fingerprintHigh, bytes, start, end)) return
+    if (builder.append(event)) return
     this.flush()
-    this.#open(Math.max(frameBytes, builder.sizeFor(end - start)))
-    if (builder.append(action, objectNumber, time, version, fingerprintLow, fingerprintHigh, bytes, start, end)) return
-    throw new Error(`an event of ${end - start} bytes of ${this.#gvk} object ${objectNumber} fits no frame`)
+    const bytes = event.end - event.start
+    this.#open(Math.max(frameBytes, builder.sizeFor(bytes)))
+    if (builder.append(event)) return
+    throw new Error(`an event of ${bytes} bytes of ${this.#gvk} object ${event.objectNumber} fits no frame`)
   }
 
   /** Names an object whose number is new, before its first event, or whose owners are. */

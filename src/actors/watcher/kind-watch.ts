@@ -9,6 +9,7 @@ import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
+import type { SessionListener } from "../../kube/watch/sink.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
@@ -31,7 +32,7 @@ export interface KindWatchOptions {
   readonly clock: Clock
   readonly random: () => number
   /** Of the kind as a whole. */
-  readonly listener: SinkListener
+  readonly listener: SessionListener
   readonly recorded: EventListener | undefined
 }
 
@@ -61,6 +62,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
     ...sessionOptions(options, loaded),
     enquiries: new HttpEnquiries(client, gvk, namespace),
     sink,
+    listener,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
   })
   return {
@@ -145,7 +147,7 @@ export const objectRecorder = (
 export const sessionOptions = (
   { client, clock, random, config, gvk }: KindWatchOptions,
   { resume }: Pick<LoadedState, "resume">,
-): Omit<SessionOptions, "enquiries" | "sink" | "resumeVersion"> => ({
+): Omit<SessionOptions, "enquiries" | "sink" | "listener" | "resumeVersion"> => ({
   transport: client,
   clock,
   random,

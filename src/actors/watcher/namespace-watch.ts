@@ -9,6 +9,7 @@
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
+import type { SessionListener } from "../../kube/watch/sink.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
 import { type KindWatch, type KindWatchOptions, kindRecorder, sessionOptions } from "./kind-watch.ts"
 import type { ObjectRecorder } from "./object-recorder.ts"
@@ -19,7 +20,7 @@ import { type NamespaceStanding, ProgressByNamespace } from "./progress/namespac
 import { type NamespaceResume, resumeByNamespace } from "./progress/namespace-resume.ts"
 import { NamespaceStates } from "./progress/namespace-states.ts"
 import type { OwedList } from "./progress/owed-list.ts"
-import { RecordingSink } from "./recording-sink.ts"
+import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectedBeside, selectionOf } from "./selection.ts"
 
 /** One namespace and who watches it. */
@@ -108,31 +109,33 @@ class NamespaceWatch implements KindWatch {
   #part(standing: NamespaceStanding, owed: OwedList | undefined): Part {
     const { client, gvk, clock, listener } = this.#options
     const { namespace } = standing
-    const sink: RecordingSink = new RecordingSink({
+    const told: SessionListener & SinkListener = {
+      stateChanged: (state, detail) => {
+        const afterList = standing.takeListed()
+        if (state === "watching") live.answered(afterList)
+        this.#stateChanged(standing, state, detail)
+      },
+      alarm: (detail) => listener.alarm(this.#isNamespaced ? `in namespace ${namespace}: ${detail}` : detail),
+      unauthorized: () => listener.unauthorized(),
+      clusterIdentified: (uid) => {
+        this.#clusterUid = uid
+        listener.clusterIdentified(uid)
+      },
+      epochStarted: (detail) => this.#epochStarted(standing, detail),
+    }
+    const sink = new RecordingSink({
       recorder: this.recorder,
       standing,
       list: new ListUnderWay(standing, owed),
       interrupted: this.#interrupted,
       namespace,
-      listener: {
-        stateChanged: (state, detail) => {
-          const afterList = standing.takeListed()
-          if (state === "watching") live.answered(afterList)
-          this.#stateChanged(standing, state, detail)
-        },
-        alarm: (detail) => listener.alarm(this.#isNamespaced ? `in namespace ${namespace}: ${detail}` : detail),
-        unauthorized: () => listener.unauthorized(),
-        clusterIdentified: (uid) => {
-          this.#clusterUid = uid
-          listener.clusterIdentified(uid)
-        },
-        epochStarted: (detail) => this.#epochStarted(standing, detail),
-      },
+      listener: told,
     })
     const session = new WatchSession({
       ...sessionOptions(this.#options, this.#loaded),
       enquiries: new HttpEnquiries(client, gvk, namespace, (isNamespaced) => this.#located(isNamespaced)),
       sink,
+      listener: told,
       resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,
     })
     const live = new LiveWatch(session, clock)

@@ -8,7 +8,8 @@
 import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
-import type { ObservedAction } from "../../kube/watch/sink.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+import { FrameEvent } from "../../wire/frame-event.ts"
 import { type NewObject, VANISHED } from "../../wire/observations.ts"
 import type { KindResumePoint, StoredObject } from "../../wire/stored-state.ts"
 import type { FrameWriter } from "./frame-writer.ts"
@@ -47,8 +48,7 @@ export interface ListNumbers {
   readonly pods: number
 }
 
-/** A watch observes these two; the third action follows from lists. */
-const appliedAction = 1
+/** A watch observes it, or that an object was added or modified; the third action follows from lists. */
 const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
@@ -62,6 +62,8 @@ export class ObjectRecorder {
   readonly #recordsEvents: boolean
   readonly #pods: PodTracker | undefined
   readonly #recorded: EventListener | undefined
+  /** Filled in anew for each event. */
+  readonly #event = new FrameEvent()
   #scratch = Buffer.alloc(0)
 
   constructor(
@@ -106,31 +108,25 @@ export class ObjectRecorder {
   }
 
   /** One object as a session observed it. The hot path. */
-  observed(
-    action: ObservedAction,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    scanned: ScannedObject,
-  ): void {
-    if (this.#pods !== undefined) this.#pods.observed(action === deletedAction, bytes, start, end, scanned)
+  observed(observed: Readonly<ObservedObject>): void {
+    if (this.#pods !== undefined) this.#pods.observed(observed)
     if (!this.#recordsEvents) return
+    const { bytes, scanned } = observed
     const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
     if (known !== undefined) this.#compareOwners(known, bytes, scanned)
     // Decided at first sight: an object that is recorded already and adopted later must still be seen to die.
     if (known === undefined && this.#kind.skipOwned && isOwned(bytes, scanned)) this.statistics.leftOut++
-    else if (action === deletedAction) {
-      const object = known ?? this.#meet(version, bytes, scanned)
-      this.#record(deletedAction, object, version, scanned, bytes, start, end)
+    else if (observed.action === deletedAction) {
+      const object = known ?? this.#meet(observed)
+      this.#record(object, observed)
       this.#index.remove(object)
     } else if (known === undefined) {
-      this.#record(appliedAction, this.#meet(version, bytes, scanned), version, scanned, bytes, start, end)
-    } else if (this.#isChange(known, version, scanned)) {
-      this.#record(appliedAction, known, version, scanned, bytes, start, end)
+      this.#record(this.#meet(observed), observed)
+    } else if (this.#isChange(known, observed)) {
+      this.#record(known, observed)
     } else {
       this.#index.mark(known)
-      known.version = version
+      known.version = observed.version
       known.epoch = this.#frames.epoch
       this.statistics.unchanged++
     }
@@ -173,7 +169,7 @@ export class ObjectRecorder {
   }
 
   /** Gives a UID that was never seen its number. */
-  #meet(version: ResourceVersion | string, bytes: Buffer, scanned: ScannedObject): LiveObject {
+  #meet({ version, bytes, scanned }: Readonly<ObservedObject>): LiveObject {
     const uid = bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
@@ -186,7 +182,7 @@ export class ObjectRecorder {
     return object
   }
 
-  #isChange(object: LiveObject, version: ResourceVersion | string, scanned: ScannedObject): boolean {
+  #isChange(object: LiveObject, { version, scanned }: Readonly<ObservedObject>): boolean {
     if (object.epoch === this.#frames.epoch && object.version === version) return false
     if (this.#countsAll) return true
     return (
@@ -194,33 +190,47 @@ export class ObjectRecorder {
     )
   }
 
-  #record(
-    action: ObservedAction,
-    object: LiveObject,
-    version: ResourceVersion | string,
-    scanned: ScannedObject,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
+  #record(object: LiveObject, { action, version, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
     const { fingerprintLow, fingerprintHigh } = scanned
+    const event = this.#event
     object.version = version
     object.epoch = this.#frames.epoch
     object.fingerprintLow = fingerprintLow | 0
     object.fingerprintHigh = fingerprintHigh | 0
     this.#index.mark(object)
     this.statistics.recorded++
+    event.action = action
+    event.objectNumber = object.number
+    event.version = version
+    event.fingerprintLow = fingerprintLow
+    event.fingerprintHigh = fingerprintHigh
     if (!this.#kind.keepManagedFields && scanned.managedFieldsEnd > scanned.managedFieldsStart) {
       const length = this.#cut(bytes, start, end, scanned.managedFieldsStart, scanned.managedFieldsEnd)
-      this.#frames.event(action, object.number, version, fingerprintLow, fingerprintHigh, this.#scratch, 0, length)
+      event.bytes = this.#scratch
+      event.start = 0
+      event.end = length
     } else {
-      this.#frames.event(action, object.number, version, fingerprintLow, fingerprintHigh, bytes, start, end)
+      event.bytes = bytes
+      event.start = start
+      event.end = end
     }
-    this.#recorded?.(action === appliedAction ? "applied" : "deleted", object, this.#frames.lastTime)
+    this.#frames.event(event)
+    // The recorder outlives the connection whose buffer it is.
+    event.bytes = noBytes
+    this.#recorded?.(action === deletedAction ? "deleted" : "applied", object, this.#frames.lastTime)
   }
 
   #vanish(object: LiveObject, version: ResourceVersion | string): void {
-    this.#frames.event(VANISHED, object.number, version, 0, 0, noBytes, 0, 0)
+    const event = this.#event
+    event.action = VANISHED
+    event.objectNumber = object.number
+    event.version = version
+    event.fingerprintLow = 0
+    event.fingerprintHigh = 0
+    event.bytes = noBytes
+    event.start = 0
+    event.end = 0
+    this.#frames.event(event)
     this.#index.remove(object)
     this.statistics.vanished++
   }

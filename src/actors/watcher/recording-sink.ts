@@ -5,21 +5,18 @@
  * Under pressure `isWritable` turns false and the session stops reading; what is already read always finds a place.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
-import type { KindState, ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { ObservedAction, WatchSink } from "../../kube/watch/sink.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
+import type { WatchSink } from "../../kube/watch/sink.ts"
 import type { GapReason } from "../../trace/event.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
 import type { InterruptedLives } from "./pods/followed-pods.ts"
 import type { ListUnderWay, Standing } from "./progress/list-under-way.ts"
 
-/** What the owner is told; all rare. */
+/** What the owner is told besides what the session tells it; all rare. */
 export interface SinkListener {
-  stateChanged(state: KindState, detail: string): void
   alarm(detail: string): void
-  unauthorized(): void
-  clusterIdentified(uid: string): void
   /** A new history has begun, and everything of the old one is forgotten in the frames. */
   epochStarted?(detail: string): void
 }
@@ -69,18 +66,10 @@ export class RecordingSink implements WatchSink {
     this.#namespace = undefined
   }
 
-  observed(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    scanned: ScannedObject,
-  ): void {
-    this.#recorder.observed(action, version, bytes, start, end, scanned)
+  observed(object: Readonly<ObservedObject>): void {
+    this.#recorder.observed(object)
     // Objects of a list come in no order, so none of them says how far it is complete.
-    if (!fromList) this.#reach(version)
+    if (!object.fromList) this.#reach(object.version)
   }
 
   readDone(): void {
@@ -117,22 +106,6 @@ export class RecordingSink implements WatchSink {
     this.#frames.beginEpoch()
     this.#list.epochStarted(detail)
     this.#listener.epochStarted?.(detail)
-  }
-
-  clusterIdentified(uid: string): void {
-    this.#listener.clusterIdentified(uid)
-  }
-
-  stateChanged(state: KindState, detail: string): void {
-    this.#listener.stateChanged(state, detail)
-  }
-
-  alarm(detail: string): void {
-    this.#listener.alarm(detail)
-  }
-
-  unauthorized(): void {
-    this.#listener.unauthorized()
   }
 
   /** During a list nothing is complete; after a crash the next life lists. */

@@ -85,7 +85,7 @@ export const watchObjects = <T extends ApiObject>(
 
   const sink: WatchSink = {
     isWritable: true,
-    observed: (action, fromList, _version, bytes, start, end) => {
+    observed: ({ action, fromList, bytes, start, end }) => {
       const parsed = JSON.parse(bytes.toString("utf8", start, end)) as T
       // Items of a list carry neither.
       const object =
@@ -100,10 +100,6 @@ export const watchObjects = <T extends ApiObject>(
     listCompleted: (version) => listener.listCompleted(version),
     progressed: (version) => listener.progressed(version),
     epochStarted: (detail) => listener.historyStarted(detail),
-    clusterIdentified: () => undefined,
-    stateChanged: (state, detail) => listener.stateChanged(state, detail),
-    alarm: (detail) => listener.alarm(detail),
-    unauthorized: () => void refresh(),
   }
   const current = (): Transport => {
     if (transport === undefined) throw new Error("a watch asks for nothing before it has a transport")
@@ -114,6 +110,12 @@ export const watchObjects = <T extends ApiObject>(
     transport: through,
     enquiries: new HttpEnquiries(through, kind.gvk, namespace),
     sink,
+    listener: {
+      stateChanged: (state, detail) => listener.stateChanged(state, detail),
+      alarm: (detail) => listener.alarm(detail),
+      unauthorized: () => void refresh(),
+      clusterIdentified: () => undefined,
+    },
     clock,
     random,
     policy: { ...defaultWatchPolicy, ...policy },

@@ -4,7 +4,7 @@ import type { ReadTransport } from "../http/transport.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
-import type { WatchSink } from "./sink.ts"
+import type { SessionListener, WatchSink } from "./sink.ts"
 import type { Selection } from "./streams/request.ts"
 
 /** One-off questions around the watch; each answers with exactly one input for the machine. */
@@ -19,6 +19,7 @@ export interface SessionOptions {
   readonly transport: ReadTransport
   readonly enquiries: Enquiries
   readonly sink: WatchSink
+  readonly listener: SessionListener
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number

@@ -51,13 +51,14 @@ export class WatchSession {
         this.#input({ type: "refused", stream, status })
       },
       firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
-      object: (action, fromList, version, bytes, start, end, object) => {
+      object: (object) => {
+        const { fromList, version } = object
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
         this.statistics.objects++
         this.#progressed = true
-        options.sink.observed(action, fromList, version, bytes, start, end, object)
+        options.sink.observed(object)
       },
       bookmark: (stream, version) => {
         this.statistics.bookmarks++
@@ -151,7 +152,7 @@ export class WatchSession {
   }
 
   #carryOut(command: Command): void {
-    const { sink, clock, enquiries } = this.#options
+    const { sink, listener, clock, enquiries } = this.#options
     switch (command.type) {
       case "discover":
         void enquiries
@@ -205,16 +206,16 @@ export class WatchSession {
         this.#versions.reset(undefined)
         return
       case "cluster-identified":
-        sink.clusterIdentified(command.uid)
+        listener.clusterIdentified(command.uid)
         return
       case "unauthorized":
-        sink.unauthorized()
+        listener.unauthorized()
         return
       case "alarm":
-        sink.alarm(command.detail)
+        listener.alarm(command.detail)
         return
       case "state":
-        sink.stateChanged(
+        listener.stateChanged(
           command.state,
           command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail,
         )

@@ -1,27 +1,13 @@
 /** What a watch session tells whoever records: the few, total events of the protocol. */
-import type { ResourceVersion } from "../resource-version.ts"
-import type { ScannedObject } from "../scanner/object/scanned-object.ts"
+import type { ObservedObject } from "./observed-object.ts"
 import type { KindState, ListReason } from "./protocol/protocol.ts"
-
-/** 1: added or modified. 2: deleted, with the last state. The same codes as the action column of a frame. */
-export type ObservedAction = 1 | 2
 
 export interface WatchSink {
   /**
-   * One object as the server sent it: `bytes[start, end)`, valid only during the call, like `object`, which is reused. The
-   * positions in `object` are positions in `bytes`, not all of them within [start, end).
-   * `fromList` objects come in no order and may be known already; all others come in the order of their versions, each
-   * version once. An exception is the recorder's and ends the session's thread.
+   * One object as the server sent it; the record is reused and valid only during the call. Each version that is not from a list
+   * comes once. An exception is the recorder's and ends the session's thread.
    */
-  observed(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    object: ScannedObject,
-  ): void
+  observed(object: Readonly<ObservedObject>): void
   /** The bytes of one network read are through. */
   readDone(): void
   /**
@@ -35,13 +21,17 @@ export interface WatchSink {
   progressed(version: string): void
   /** A new history begins; versions of the old one compare with none of the new. */
   epochStarted(detail: string): void
-  /** UID of namespace kube-system. */
-  clusterIdentified(uid: string): void
   /** False: stop reading. The sink calls the session's `resume` when it is true again. */
   readonly isWritable: boolean
+}
+
+/** Who is told how a watch session fares; all rare. */
+export interface SessionListener {
   stateChanged(state: KindState, detail: string): void
   /** Something an operator should see: malformed lines, relists in a row. */
   alarm(detail: string): void
   /** The server does not accept the credentials (401). */
   unauthorized(): void
+  /** UID of namespace kube-system. */
+  clusterIdentified(uid: string): void
 }

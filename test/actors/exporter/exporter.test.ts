@@ -22,6 +22,7 @@ import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-t
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import { patient } from "../../harness/patience.ts"
 import { turn, until } from "../../runtime/until.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 
 /** What users run. */
 const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
@@ -70,10 +71,9 @@ beforeAll(() => {
     const object = Buffer.from(JSON.stringify({ metadata, data: { blob }, spec: { index } }))
     builder.begin(memory, 0)
     if (index < 10) builder.addObject({ number, uid: `uid-${number}`, namespace: "shop", name })
-    if (
-      !builder.append(1, number, 1_763_700_000_000_000 + index * 20_000, index + 1, index, 0, object, 0, object.length)
-    )
-      throw new Error("the frame is too small")
+    const timeMicros = 1_763_700_000_000_000 + index * 20_000
+    const event = { objectNumber: number, timeMicros, version: index + 1, fingerprintLow: index, bytes: object }
+    if (!builder.append(frameEvent(event))) throw new Error("the frame is too small")
     writer.append("watcher", 1, index + 1, memory.subarray(0, builder.finish()))
     if (writer.pendingBytes >= 1024 * 1024) writer.commit()
   }

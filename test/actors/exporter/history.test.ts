@@ -10,6 +10,7 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { NdjsonReader } from "../../../src/trace/formats/ndjson/ndjson-reader.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 
 const kinds = ["apps/v1.Deployment", "apps/v1.StatefulSet"] as const
 const start = 1_763_700_000_000_000
@@ -82,7 +83,8 @@ const write = (directory: string, changes: ReadonlyArray<Change>): number => {
     builder.begin(memory, 0)
     if (isNew) builder.addObject({ number, uid: `${kind}-${number}`, namespace: "shop", name })
     const bytes = Buffer.from(object)
-    expect(builder.append(codes[action], number, time, index + 1, content, 0, bytes, 0, bytes.length)).toBe(true)
+    const event = { action: codes[action], objectNumber: number, timeMicros: time, version: index + 1, bytes }
+    expect(builder.append(frameEvent({ ...event, fingerprintLow: content }))).toBe(true)
     writer.append(`watcher ${kind}`, 1, index + 1, memory.subarray(0, builder.finish()))
     if (index % 5 === 4) writer.commit()
   }

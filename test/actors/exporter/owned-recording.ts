@@ -5,6 +5,7 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 
 const minute = 60_000_000
 
@@ -40,8 +41,8 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
     builder.begin(memory, 0)
     const ownerReferences = Buffer.from(JSON.stringify(owners))
     builder.addObject({ number: 1 + index, uid, namespace: "shop", name, ownerReferences })
-    if (!builder.append(1, 1 + index, minute + index, index + 1, index, 0, object, 0, object.length))
-      throw new Error("the frame is too small")
+    const event = { objectNumber: 1 + index, timeMicros: minute + index, version: index + 1, fingerprintLow: index }
+    if (!builder.append(frameEvent({ ...event, bytes: object }))) throw new Error("the frame is too small")
     writer.append(`watcher/${gvk}`, 1, index + 1, memory.subarray(0, builder.finish()))
   }
   writer.commit()

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
 import { ProgressByNamespace } from "../../../src/actors/watcher/progress/namespace-progress.ts"
 import { decodeObservations } from "../../../src/wire/observations.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 import { nothingRecorded as resume } from "./nothing-recorded.ts"
 
 const clock = { wallMicros: () => 1_000_000, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) }
@@ -25,7 +26,7 @@ const framesOf = (objectBytes: number, version: (index: number) => number | stri
   writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" })
   const object = Buffer.alloc(objectBytes, 120)
   for (let index = 0; index < 2000; index++) {
-    writer.event(1, 1, version(index), 0, 0, object, 0, object.length)
+    writer.event(frameEvent({ objectNumber: 1, version: version(index), bytes: object }))
     writer.reach(version(index))
   }
   writer.close()
@@ -86,7 +87,7 @@ test.each([true, false])(
       const object = Buffer.alloc(objectBytes, 120)
       for (let index = 0; index < 1000; index++) {
         const version = 10_000_000_000_000 + index
-        writer.event(1, 1, version, 0, 0, object, 0, object.length)
+        writer.event(frameEvent({ objectNumber: 1, version, bytes: object }))
         for (const standing of progress.standings) standing.reach(version)
       }
       writer.close()

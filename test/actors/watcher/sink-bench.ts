@@ -126,12 +126,7 @@ export class SinkBench {
     )
     this.sink = wholeKindSink({
       recorder: this.recorder,
-      listener: {
-        stateChanged: (state, detail) => void this.said.push(`${state}: ${detail}`),
-        alarm,
-        unauthorized: () => void this.said.push("unauthorized"),
-        clusterIdentified: (uid) => void this.said.push(`cluster ${uid}`),
-      },
+      listener: { alarm },
       loaded: { resume },
       selection: options.selection ?? "",
       followed: options.pods,
@@ -148,7 +143,7 @@ export class SinkBench {
     if (read instanceof Error) throw read
     const version = read.bytes.toString("utf8", scanner.resourceVersionStart, scanner.resourceVersionEnd)
     const value = parseResourceVersion(version) ?? version
-    this.sink.observed(action, fromList, value, read.bytes, read.start, read.end, scanner)
+    this.sink.observed({ action, fromList, version: value, ...read, scanned: scanner })
     // The bytes belong to the connection: they are overwritten by the next read.
     bytes.fill(0x21)
   }

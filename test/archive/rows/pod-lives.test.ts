@@ -16,6 +16,7 @@ import {
   type PodLife,
 } from "../../../src/wire/observations.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 import { START } from "../sample-frames.ts"
 
 const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "rs-uid", controller: true }
@@ -39,7 +40,7 @@ const encode = ({ gvk = podLivesKind, tracksPods = true, ...frame }: Frame): Buf
   const isTaken = [
     ...(frame.objects ?? []).map((each) => builder.addObject(each)),
     ...Array.from({ length: frame.events ?? 0 }, (_, index) =>
-      builder.append(1, 1, START + index, index + 1, 0, 0, object, 0, 2),
+      builder.append(frameEvent({ objectNumber: 1, timeMicros: START + index, version: index + 1, bytes: object })),
     ),
     ...(frame.lives ?? []).map((life) => builder.addPodLife(life)),
     builder.completeThrough(frame.completeThrough ?? ""),

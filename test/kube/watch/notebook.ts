@@ -1,7 +1,6 @@
-import type { ResourceVersion } from "../../../src/kube/resource-version.ts"
-import type { ScannedObject } from "../../../src/kube/scanner/object/scanned-object.ts"
+import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
-import type { ObservedAction, WatchSink } from "../../../src/kube/watch/sink.ts"
+import type { SessionListener, WatchSink } from "../../../src/kube/watch/sink.ts"
 
 /** One object as a session reported it. */
 export interface Observed {
@@ -25,7 +24,7 @@ export type Remark = `${
   | "credentials"} ${string}`
 
 /** Writes down everything a session tells its sink. Writable until a test says otherwise. */
-export class Notebook implements WatchSink {
+export class Notebook implements WatchSink, SessionListener {
   readonly objects: Observed[] = []
   readonly remarks: Remark[] = []
   /** Both, in the order they came: objects as `action name@version`. */
@@ -39,22 +38,14 @@ export class Notebook implements WatchSink {
   /** Called after each object; may change {@link isWritable}. */
   onObserved: (() => void) | undefined
 
-  observed(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    object: ScannedObject,
-  ): void {
+  observed({ action, fromList, version, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
     const text = (from: number, until: number): string => bytes.toString("utf8", from, until)
     const observed: Observed = {
       action: action === 2 ? "deleted" : "applied",
       fromList,
       version: String(version),
-      uid: text(object.uidStart, object.uidEnd),
-      name: text(object.nameStart, object.nameEnd),
+      uid: text(scanned.uidStart, scanned.uidEnd),
+      name: text(scanned.nameStart, scanned.nameEnd),
       json: text(start, end),
     }
     this.objects.push(observed)

@@ -75,6 +75,7 @@ export class OpaqueServer {
       transport: client,
       enquiries: new HttpEnquiries(client, gvk, undefined),
       sink: notebook,
+      listener: notebook,
       clock,
       random: () => 0,
       policy: defaultWatchPolicy,

@@ -75,6 +75,7 @@ const play = async (discovered: Input = { type: "discovered" }) => {
       probe: async () => ({ type: "probed", version: "1000", clusterUid: undefined }),
     },
     sink: notebook,
+    listener: notebook,
     clock,
     random: () => 0,
     policy: defaultWatchPolicy,

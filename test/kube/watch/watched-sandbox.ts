@@ -62,6 +62,7 @@ export class Watched {
       },
       enquiries: new HttpEnquiries(this.client, gvk, options.namespace),
       sink: options.sink?.(notebook, clock) ?? notebook,
+      listener: notebook,
       clock: {
         wallMicros: () => clock.wallMicros(),
         monotonicMs: () => clock.monotonicMs(),

@@ -9,6 +9,7 @@
  * of others, at export.
  */
 import type { ScannedObject } from "../../../kube/scanner/object/scanned-object.ts"
+import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import {
   endedLifetime,
   nextLifetime,
@@ -74,7 +75,8 @@ export class PodTracker {
   }
 
   /** One object as the session observed it; never throws on account of what the object holds. */
-  observed(isDeleted: boolean, bytes: Buffer, start: number, end: number, scanned: ScannedObject): void {
+  observed({ action, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
+    const isDeleted = action === 2
     const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
     if (known !== undefined) known.list = this.#list
     const object = new PodObject(bytes, start, end)

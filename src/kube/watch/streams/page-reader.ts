@@ -3,10 +3,9 @@ import { TooLongError } from "../../scanner/carry-buffer.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
-import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { scanObjectSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
 import type { StreamId } from "../protocol/protocol.ts"
-import { type StreamEvents, StreamReader, versionOf } from "./stream-reader.ts"
+import { type StreamEvents, StreamReader } from "./stream-reader.ts"
 
 /** One page of a list, scanned as it comes in: items are reported before the response ends. */
 export class PageReader extends StreamReader {
@@ -14,8 +13,10 @@ export class PageReader extends StreamReader {
   readonly #list: ListScanner
 
   constructor(stream: StreamId, events: StreamEvents, rules: DetectRules) {
-    super(stream, events)
-    this.#scanner = new ObjectScanner(rules)
+    const scanner = new ObjectScanner(rules)
+    super(stream, events, scanner)
+    this.#scanner = scanner
+    this.observed.fromList = true
     this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end))
   }
 
@@ -44,20 +45,17 @@ export class PageReader extends StreamReader {
 
   #item(bytes: Buffer, start: number, end: number): void {
     if (!this.live) return
-    if (this.#scanner.scan(bytes, start, end)) return this.#object(bytes, start, end, this.#scanner)
+    if (this.#scanner.scan(bytes, start, end)) return this.#object(bytes, start, end)
     this.events.slowLine()
     const slow = scanObjectSlowly(this.#scanner, bytes, start, end)
     if (slow instanceof UnreadableError) {
       return this.malformed(`item ${this.#list.items} of a list could not be read: ${slow.message}`)
     }
-    this.#object(slow.bytes, slow.start, slow.end, this.#scanner)
+    this.#object(slow.bytes, slow.start, slow.end)
   }
 
-  #object(bytes: Buffer, start: number, end: number, object: ScannedObject): void {
-    const version = versionOf(bytes, object)
-    if (object.uidEnd === object.uidStart || version === undefined) {
-      return this.malformed(`item ${this.#list.items} of a list has no uid or resourceVersion`)
-    }
-    this.events.object(1, true, version, bytes, start, end, object)
+  #object(bytes: Buffer, start: number, end: number): void {
+    if (this.report(bytes, start, end)) return
+    this.malformed(`item ${this.#list.items} of a list has no uid or resourceVersion`)
   }
 }

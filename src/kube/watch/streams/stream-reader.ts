@@ -8,8 +8,8 @@ import { parseResourceVersion, type ResourceVersion } from "../../resource-versi
 import { readResourceVersion } from "../../scanner/json/resource-version-digits.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { type ApiStatus, statusOfResponse } from "../../status.ts"
+import { ObservedObject } from "../observed-object.ts"
 import type { StreamId, StreamOutcome } from "../protocol/protocol.ts"
-import type { ObservedAction } from "../sink.ts"
 
 /** What a stream says, to its session. */
 export interface StreamEvents {
@@ -17,15 +17,8 @@ export interface StreamEvents {
   opened(stream: StreamId, serverTimeMs: number | undefined): void
   refused(stream: StreamId, status: ApiStatus): void
   firstBytes(stream: StreamId): void
-  object(
-    action: ObservedAction,
-    fromList: boolean,
-    version: ResourceVersion | string,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    object: ScannedObject,
-  ): void
+  /** The record is the reader's and is filled in anew for the next object. */
+  object(object: Readonly<ObservedObject>): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
   pageComplete(stream: StreamId, version: string, continueToken: string | undefined): void
@@ -44,6 +37,7 @@ const refusalBytes = 64 * 1024
 export abstract class StreamReader implements ResponseHandler {
   protected readonly stream: StreamId
   protected readonly events: StreamEvents
+  protected readonly observed: ObservedObject
   protected live = true
   #status = 0
   #headers: ReadonlyMap<string, string> = new Map()
@@ -53,9 +47,11 @@ export abstract class StreamReader implements ResponseHandler {
   /** Body bytes of the present network read; each event of a watch is a chunk of its own. */
   #readBytes = 0
 
-  constructor(stream: StreamId, events: StreamEvents) {
+  /** `scanned`: where the subclass's scanner says what it has found. */
+  constructor(stream: StreamId, events: StreamEvents, scanned: ScannedObject) {
     this.stream = stream
     this.events = events
+    this.observed = new ObservedObject(scanned)
   }
 
   /** The session has closed the stream: nothing of it is reported any more, not even the rest of the present read. */
@@ -111,6 +107,20 @@ export abstract class StreamReader implements ResponseHandler {
   /** Bytes of an unfinished line or item. */
   protected abstract readonly pending: number
 
+  /** Reports the object scanned last, which is `bytes[start, end)`; false, and nothing is reported, if it has no UID or version. */
+  protected report(bytes: Buffer, start: number, end: number): boolean {
+    const { observed } = this
+    const { scanned } = observed
+    const version = versionOf(bytes, scanned)
+    if (scanned.uidEnd === scanned.uidStart || version === undefined) return false
+    observed.version = version
+    observed.bytes = bytes
+    observed.start = start
+    observed.end = end
+    this.events.object(observed)
+    return true
+  }
+
   protected malformed(description: string): void {
     if (!this.live) return
     this.live = false
@@ -119,7 +129,7 @@ export abstract class StreamReader implements ResponseHandler {
 }
 
 /** An integer where it is one (the hot path makes no string then), otherwise the text. */
-export const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
+const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
   const { resourceVersionStart, resourceVersionEnd } = object
   if (resourceVersionEnd === resourceVersionStart) return undefined
   const digits = readResourceVersion(bytes, resourceVersionStart, resourceVersionEnd)

@@ -2,12 +2,11 @@
 import { TooLongError } from "../../scanner/carry-buffer.ts"
 import { LineSplitter } from "../../scanner/line-splitter.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
-import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
 import { readStatus } from "../../status.ts"
 import type { StreamId } from "../protocol/protocol.ts"
-import { type StreamEvents, StreamReader, versionOf } from "./stream-reader.ts"
+import { type StreamEvents, StreamReader } from "./stream-reader.ts"
 
 /** A watch; with `streamingList` the synthetic events before the end bookmark are a list. */
 export class WatchReader extends StreamReader {
@@ -19,8 +18,9 @@ export class WatchReader extends StreamReader {
   #nextOffset = 0
 
   constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, streamingList: boolean) {
-    super(stream, events)
-    this.#scanner = new WatchLineScanner(rules)
+    const scanner = new WatchLineScanner(rules)
+    super(stream, events, scanner.object)
+    this.#scanner = scanner
     this.#listing = streamingList
     this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end))
   }
@@ -44,7 +44,7 @@ export class WatchReader extends StreamReader {
     this.#offset = this.#nextOffset
     this.#nextOffset += end - start + 1
     if (scanner.scan(bytes, start, end)) {
-      this.#event(scanner.type, bytes, scanner.objectStart, scanner.objectEnd, scanner.object)
+      this.#event(bytes, scanner.objectStart, scanner.objectEnd)
       return
     }
     this.events.slowLine()
@@ -54,20 +54,19 @@ export class WatchReader extends StreamReader {
         `a watch line of ${end - start} bytes at byte ${this.#offset} could not be read: ${slow.message}`,
       )
     }
-    this.#event(scanner.type, slow.bytes, slow.start, slow.end, scanner.object)
+    this.#event(slow.bytes, slow.start, slow.end)
   }
 
-  #event(type: number, bytes: Buffer, start: number, end: number, object: ScannedObject): void {
+  #event(bytes: Buffer, start: number, end: number): void {
+    const { type, object } = this.#scanner
     switch (type) {
       case WatchEventType.added:
       case WatchEventType.modified:
       case WatchEventType.deleted: {
-        const version = versionOf(bytes, object)
-        if (object.uidEnd === object.uidStart || version === undefined) {
-          return this.malformed(`an object without uid or resourceVersion at byte ${this.#offset}`)
-        }
-        const action = type === WatchEventType.deleted ? 2 : 1
-        return this.events.object(action, this.#listing, version, bytes, start, end, object)
+        this.observed.action = type === WatchEventType.deleted ? 2 : 1
+        this.observed.fromList = this.#listing
+        if (this.report(bytes, start, end)) return
+        return this.malformed(`an object without uid or resourceVersion at byte ${this.#offset}`)
       }
       case WatchEventType.bookmark: {
         const version = bytes.toString("utf8", object.resourceVersionStart, object.resourceVersionEnd)

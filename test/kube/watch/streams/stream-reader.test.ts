@@ -27,7 +27,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
     opened: (_, time) => say(`opened ${time}`),
     refused: (_, { code, reason, message }) => say(`refused ${code} ${reason} ${message}`),
     firstBytes: () => say("first bytes"),
-    object: (action, fromList, version) => say(`object ${action} ${fromList} ${version}`),
+    object: ({ action, fromList, version }) => say(`object ${action} ${fromList} ${version}`),
     bookmark: (_, version) => say(`bookmark ${version}`),
     initialEventsEnd: (_, version) => say(`initial events end ${version}`),
     pageComplete: (_, version, token) => say(`page complete ${version} ${token}`),

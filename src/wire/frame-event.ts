@@ -1,0 +1,20 @@
+/** One event as it is written into a frame. The writer fills in one record again and again: no event makes an object of its own. */
+import { type ActionCode, APPLIED } from "./observation-wire.ts"
+
+const noBytes = new Uint8Array(0)
+
+/** The object is `bytes[start, end)`, empty for vanished. */
+export class FrameEvent {
+  action: ActionCode = APPLIED
+  objectNumber = 0
+  /** µs since the Unix epoch. */
+  timeMicros = 0
+  /** A string is opaque; integers are a number or a bigint below 2^64. */
+  version: number | bigint | string = 0
+  /** The fingerprint's two halves: 32-bit integers, signed or not. */
+  fingerprintLow = 0
+  fingerprintHigh = 0
+  bytes: Uint8Array = noBytes
+  start = 0
+  end = 0
+}
