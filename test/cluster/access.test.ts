@@ -167,7 +167,7 @@ test("what is missing is named with the rule that gives it, and that rule gives 
   const { text } = await ask("/export", tokens.nobody)
   expect(text).toBe(
     `system:serviceaccount:${namespace}:nobody may not create exports.kubereel.dev in namespace ${namespace}. A Role there, bound to ` +
-      'it, needs the rule {apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create"]}\n',
+      'this user, needs the rule {apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create"]}\n',
   )
   const rule = parse(/needs the rule (\{.*\})/.exec(text)?.[1] ?? "") as { readonly verbs: readonly string[] }
   const file = join(directory, "nobody.yml")

@@ -104,7 +104,7 @@ describe("a blob that an export was to replace, and did not", () => {
     await target.write(someParts)
     await expect(target.abort("the client went away")).rejects.toMatchObject({
       _tag: "TargetError",
-      reason: expect.stringContaining("stay beside the former blob until it is written again"),
+      reason: expect.stringContaining("stay beside the previous blob until it is written again"),
     })
     expect((await blob.downloadToBuffer()).toString()).toBe("before")
     expect((await blob.getProperties()).etag).toBe(etag)
