@@ -27,7 +27,7 @@ export interface RequestStep {
   readonly body?: Json | RawBody | ((captured: Captured) => Json)
   /** Variable → JSON pointer into the answer; the empty pointer is the whole body. */
   readonly capture: Readonly<Record<string, string>>
-  /** Asks again, at most 30 s, until the answer is as wanted; only the last one is compared. */
+  /** Asks again, at most 90 s in a script, until the answer is as wanted; only the last one is compared. */
   readonly until?: (status: number, body: Json) => boolean
 }
 
