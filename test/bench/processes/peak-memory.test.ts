@@ -9,13 +9,14 @@ describe.runIf(process.platform === "linux")("the peak of a process's memory", (
   }
 
   test("is kept although the memory was given back, and counted from what there was", () => {
-    pages(200)
+    // So much that it does not matter what earlier tests have left to collect in this process: 30 MB were seen.
+    pages(800)
     const peak = new PeakMemory(process.pid)
-    expect(peak.growth()).toBeLessThan(30e6)
-    pages(100)
-    expect(peak.growth()).toBeGreaterThan(80e6)
-    expect(peak.growth()).toBeLessThan(150e6)
+    expect(peak.growth()).toBeLessThan(100e6)
+    pages(400)
+    expect(peak.growth()).toBeGreaterThan(300e6)
+    expect(peak.growth()).toBeLessThan(500e6)
     const later = new PeakMemory(process.pid)
-    expect(later.growth()).toBeLessThan(50e6)
+    expect(later.growth()).toBeLessThan(100e6)
   })
 })
