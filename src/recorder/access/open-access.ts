@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
-import { type Access, anybody } from "./access.ts"
+import { type Access, anonymousAccess } from "./access.ts"
 import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
 import { isLoopback } from "./loopback.ts"
@@ -82,7 +82,7 @@ export const openAccess = (
     Effect.sync(() => {
       switch (settings.auth) {
         case "none":
-          return withoutForeignPages(anybody, ownNames(settings, host))
+          return withoutForeignPages(anonymousAccess, ownNames(settings, host))
         case "token":
           return tokenFileAccess(settings.tokenFile, (error) =>
             error === undefined ? recovered() : trouble(error.message),

@@ -1,6 +1,6 @@
 /**
- * From a request for an export to an export under way: what was received is committed and counted, owners that are asked for are
- * waited for, within their deadline, and the exporter is told what to encode.
+ * From an export request to a running export: commits what was received, waits for owner look-ups within the deadline, and passes the
+ * exporter its job.
  */
 import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
@@ -28,17 +28,17 @@ import {
   untrackedKinds,
 } from "./window-coverage.ts"
 
-/** An export under way, with what its headers say. */
+/** A running export, with the facts for its headers. */
 export interface StartedExport extends RunningExport {
-  /** Kinds of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
+  /** Kinds that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
-  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
+  /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
-  /** What was taken out of the objects; empty: nothing. */
+  /** The fields removed from the objects; empty: none. */
   readonly removed: ReadonlyArray<string>
 }
 
-/** The recording that is asked, and where and when it is. */
+/** The recording to export from, and the present time. */
 export interface ExportContext {
   readonly actors: RecorderActors
   readonly configuration: RecorderConfiguration
@@ -46,7 +46,7 @@ export interface ExportContext {
   readonly nowMicros: number
 }
 
-/** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
+/** Fails with the status and the message for the client. Stops waiting once `gone` is aborted. */
 export const startExport = (
   { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
@@ -61,7 +61,7 @@ export const startExport = (
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
     const { format, compression } = request
-    // Read once: header and trace must say the same, and states change while owners are waited for.
+    // Read only once: header and trace must agree, and states can change while owners are being looked up.
     const wanted = wantsKind(request)
     const tracked = actors.statuses.all()
     const statuses = tracked.filter(({ gvk }) => wanted(gvk))
@@ -106,11 +106,11 @@ export const startExport = (
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
-/** Whether who owns whom decides what is in the trace. */
+/** Whether the content of the trace depends on ownership. */
 export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
   leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
 
-/** Unless the request says otherwise: formats that are replayed leave out what the replayed owners make again. */
+/** Default: replay formats leave out objects that the replayed owners create again. */
 const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
 
 const leavesDaemonSetOwnedOut = ({ format, filters }: ExportRequest): boolean =>
@@ -127,8 +127,8 @@ export const asksOwners = (request: ExportRequest, configuration: RecorderConfig
   skippedKinds(configuration).some((gvk) => wantsKind(request)(gvk))
 
 /**
- * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
- * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
+ * Kinds whose first list is in progress: their earlier objects are not known, and objects not listed yet would look as if they were created
+ * later. A kind that is being relisted, or resumes after a restart, has a recorded state; the header and its gap name what is missing.
  */
 export const firstLists = (
   { store }: Pick<RecorderActors, "store">,
@@ -149,7 +149,7 @@ export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/** What `require=all` complains of; `undefined` if nothing is missing, or it was not asked for. */
+/** What violates `require=all`; `undefined` if nothing is missing or the request does not set it. */
 export const missingOf = (
   request: ExportRequest,
   incomplete: ReadonlyArray<IncompleteKind>,
@@ -174,7 +174,7 @@ const refuseIncomplete = (
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 
-/** Characters of a header: clients take 8 KB of all headers together, some of them. */
+/** Maximum characters of a header: some clients limit all headers together to 8 KB. */
 const longestHeader = 2000
 
 /** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
@@ -182,7 +182,7 @@ const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
   if (unknown === 0) return undefined
   const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
   const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
-  // What stands in an ownerReference was never validated; a header must hold no other characters.
+  // The content of an ownerReference was never validated, and a header allows no other characters.
   return text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
 }
 
@@ -191,7 +191,7 @@ const refusalStatus = (error: ExportRefused | CallError): number => {
   return { request: 400, recording: 500, busy: 503 }[error.fault]
 }
 
-/** The part of our configuration that SimKube knows. */
+/** The part of our configuration that SimKube understands. */
 export const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     configuration.kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [

@@ -1,51 +1,53 @@
 /**
- * Whether the recording holds all of an export's window, kind by kind.
+ * Whether the recording covers all of an export's window, kind by kind.
  *
- * Two parts of a window are held by no recording: what came before a kind's first list was complete, and what is to come. The former
- * is missing from the trace, and named, unless the window begins at 0, which asks for the recording from its beginning. The latter is
- * missing from nothing yet: many ask until a day far away for everything up to now, as SimKube lets them; only who insists on all of
- * a window is told that it is not over.
+ * No recording contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
+ * missing from the trace, unless the window begins at 0, which means the start of the recording. The latter is not reported: many requests
+ * name an end far in the future to get everything up to now, as SimKube permits; only `require=all` rejects a window that has not ended.
  */
 import * as Effect from "effect/Effect"
 import type { KindStatus } from "../kind-status.ts"
 import type { ReaderService } from "../reader-service.ts"
 import type { ExportRefusal } from "./request.ts"
 
-/** A window of an export: µs since the Unix epoch, from the one, before the other. */
+/** A window of an export: µs since the Unix epoch, the end is exclusive. */
 export interface RequestedWindow {
   readonly fromTime: number
   readonly untilTime: number
 }
 
-/** A requested kind of which a trace lacks something, and why. */
+/** A requested kind that is incomplete in the trace, and why. */
 export interface IncompleteKind {
   readonly gvk: string
   /**
-   * What the header and the trace say: the state of a kind that is not being watched; `untracked` for a name that is no kind of this
-   * recorder; `unrecorded`, if nothing of the window is held; else `recorded-START/END`, RFC 3339: what of it is.
+   * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
+   * not record; `unrecorded` if nothing of the window is recorded; else `recorded-START/END`, RFC 3339: the recorded part.
    */
   readonly state: string
   /** One sentence for people, without the kind's name. */
   readonly fault: string
 }
 
-/** µs by which a window may end ahead of the recorder's clock and yet end now: clocks differ, and SimKube's times are whole seconds. */
+/**
+ * µs by which the end of a window may lie ahead of the recorder's clock and still count as now: clocks differ, and SimKube's times are
+ * whole seconds.
+ */
 export const clockTolerance = 10_000_000
 
-/** Which of the kinds that are watched lack a part of the window. `sinceOf`: µs from which a kind is recorded, if it is at all. */
+/** The watched kinds for which part of the window is not recorded. `sinceOf`: µs since which a kind is recorded, if at all. */
 export const partlyRecorded = (
   kinds: ReadonlyArray<string>,
   { fromTime, untilTime }: RequestedWindow,
   sinceOf: ReadonlyMap<string, number>,
   nowMicros: number,
 ): ReadonlyArray<IncompleteKind> => {
-  // From 0 on: from the recording's beginning.
+  // 0 means the start of the recording.
   if (untilTime <= fromTime || fromTime <= 0) return []
   const end = Math.min(untilTime, nowMicros)
   return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
     if (fromTime > nowMicros + clockTolerance)
       return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is in the future" }]
-    // What was never listed to the end is recorded from now on at best.
+    // A kind whose first list is not complete is recorded from now on at best.
     const since = sinceOf.get(gvk) ?? nowMicros
     if (since <= fromTime) return []
     const first = instant(Math.ceil(since / 1000))
@@ -56,19 +58,19 @@ export const partlyRecorded = (
   })
 }
 
-/** What a request for all of a window that is not over yet is told; `undefined` if it is over. */
+/** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
 export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
   untilTime > Math.max(fromTime, nowMicros + clockTolerance)
     ? `the window ends at ${instant(Math.floor(untilTime / 1000))}, which is in the future; it is now ${instant(Math.floor(nowMicros / 1000))}`
     : undefined
 
 const instant = (milliseconds: number): string =>
-  // Bounds that no date can have were clamped from what a request had.
+  // Bounds outside of any date; they come from clamping.
   Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : `${milliseconds} ms`
 
 /**
- * Kinds that were asked for by their names and are not recorded: a misspelt one must not look like one without objects. A pattern asks
- * for whatever there is.
+ * Kinds that were requested by name and are not recorded: a misspelt kind must not look like one without objects. Patterns only match
+ * recorded kinds.
  */
 export const untrackedKinds = (
   wanted: ReadonlyArray<string> = [],
@@ -79,10 +81,10 @@ export const untrackedKinds = (
   return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
 }
 
-/** Characters of a header: clients take 8 KB of all headers together, some of them; a kind takes some 70. */
+/** Characters of a header: some clients limit all headers together to 8 KB; a kind takes about 70. */
 const longestHeader = 4000
 
-/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
+/** For a header: `v1.Pod=forbidden, …`, followed by the number of kinds that did not fit; `undefined` when nothing is missing. */
 export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
   const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
   for (let length = 0, index = 0; index < text.length; index++) {
@@ -92,11 +94,11 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
     const isYoung = left.every(({ state }) => state === "unrecorded" || state.startsWith("recorded-"))
     text.splice(index, left.length, `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`)
   }
-  // Names are what the request says; a header must hold no other characters.
+  // Names come from the request, and a header allows no other characters.
   return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
 }
 
-/** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
+/** All requested kinds that are incomplete now: kinds that are not being watched, and kinds without the whole window. */
 export const incompleteKinds = (
   reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
@@ -113,5 +115,5 @@ export const incompleteKinds = (
     })
   })
 
-/** A window from 0 on lacks nothing before that, so nobody needs to be asked. */
+/** A window from 0 includes the start of the recording, so the reader is not asked. */
 const fromItsBeginning: Effect.Effect<Readonly<Record<string, number>>> = Effect.succeed({})

@@ -1,7 +1,7 @@
 /**
- * What the recording covers: the answer of `GET /v1/coverage`.
+ * What the recording covers: the response to `GET /v1/coverage`.
  *
- * Counts are of what was received.
+ * Counts are of received events.
  */
 import * as Effect from "effect/Effect"
 import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
@@ -10,15 +10,15 @@ import type { ExportRefusal } from "../export/request.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 
-/** µs since the Unix epoch; from the one up to the other. */
+/** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {
   readonly start: number
   readonly end: number
 }
 
-/** A range in which changes are missing or may be. */
+/** A range in which changes are missing, or may be. */
 interface CoverageGap extends TimeRange {
-  /** The only namespace that it concerns; the empty string: all of them. */
+  /** The only namespace that the gap concerns; the empty string: all namespaces. */
   readonly namespace: string
   readonly reason: string
   readonly detail: string
@@ -26,27 +26,27 @@ interface CoverageGap extends TimeRange {
 
 export interface KindCoverage {
   readonly gvk: string
-  /** As `/readyz?verbose` has it; `untracked`: it was recorded once and is not now. */
+  /** As in `/readyz?verbose`; `untracked`: the kind was recorded before but no longer is. */
   readonly state: KindStatus["state"] | "untracked"
   readonly detail: string
   /** Events received in the window. */
   readonly events: number
-  /** What of the window is recorded without a gap, in order: from the moment at which the kind's first list was complete. */
+  /** The recorded parts of the window without a gap, in order; the first starts when the kind's first list was complete. */
   readonly ranges: ReadonlyArray<TimeRange>
   readonly gaps: ReadonlyArray<CoverageGap>
 }
 
 export interface Coverage {
   readonly window: TimeRange
-  /** Sequence number up to which this was counted. */
+  /** Sequence number up to which events were counted. */
   readonly cut: number
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
-/** Whether a gap is of no interest: it is of a namespace that was not asked for. */
+/** Whether to ignore a gap because it concerns a namespace that was not requested. */
 type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
 
-/** What makes up a coverage, from what the recording holds and the states of its kinds. */
+/** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
   { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
@@ -59,7 +59,7 @@ export const coverageOf = (
   const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
   const states = new Set(statuses.map(({ gvk }) => gvk))
   const former = kinds
-    // How far lives of pods are complete is also known where they are followed on the stream of recorded Pods.
+    // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods.
     .filter(({ gvk }) => !states.has(gvk) && gvk !== podLivesKind)
     .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "" }, kind, window, nowMicros))
   return { window, cut, kinds: [...tracked, ...former] }
@@ -73,7 +73,7 @@ const kindCoverage = (
 ): KindCoverage => {
   if (recorded === undefined) return { gvk, state, detail, events: 0, ranges: [], gaps: [] }
   const { events, since, completeTime } = recorded
-  // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
+  // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
   const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
@@ -86,7 +86,7 @@ const kindCoverage = (
   return { gvk, state, detail, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
 }
 
-/** What is left of a range. */
+/** The parts of a range outside of all gaps. */
 export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): ReadonlyArray<TimeRange> => {
   const ranges: TimeRange[] = []
   let { start } = range
@@ -101,7 +101,7 @@ export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): Reado
 
 const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 
-/** What the recording covers at this moment, what was just received included. */
+/** What the recording covers now, including what was just received. */
 export const askCoverage = (
   actors: RecorderActors,
   window: TimeRange,
@@ -109,7 +109,7 @@ export const askCoverage = (
   excludesGap?: ExcludesGap,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
-    // A full disk is no reason to hide what is on it.
+    // A full disk is no reason to hide what is recorded on it.
     Effect.ignore,
     Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
     Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),

@@ -1,5 +1,5 @@
 /**
- * The recorder's metrics, gathered on demand: nothing is counted twice, nothing is kept between scrapes.
+ * The recorder's metrics, gathered on demand: nothing is counted twice or kept between scrapes.
  *
  * An actor's counters start at 0 when the actor is restarted; Prometheus' `rate` handles such resets.
  */
@@ -260,7 +260,7 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
   ]
 }
 
-/** `undefined` for what could not be learnt. */
+/** `undefined` if the value could not be obtained. */
 const known = <A>(question: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
   Effect.orElseSucceed(question, () => undefined)
 

@@ -1,13 +1,13 @@
 /** Web pages of others get nothing from a recorder that asks for no token. */
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
-import { type Action, anybody, type Decision } from "../../../src/recorder/access/access.ts"
+import { type Action, anonymousAccess, type Decision } from "../../../src/recorder/access/access.ts"
 import { type OwnNames, withoutForeignPages } from "../../../src/recorder/access/browser-guard.ts"
 import { openAccess } from "../../../src/recorder/access/open-access.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const decide = (headers: Record<string, string>, action: Action = "export", names: OwnNames = []): Promise<Decision> =>
-  withoutForeignPages(anybody, names).decide(headers, action)
+  withoutForeignPages(anonymousAccess, names).decide(headers, action)
 
 const statusOf = async (...parameters: Parameters<typeof decide>): Promise<number> => {
   const decision = await decide(...parameters)

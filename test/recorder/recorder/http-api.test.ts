@@ -1,7 +1,7 @@
 /** The interface itself, with sources of the test's own. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { anybody } from "../../../src/recorder/access/access.ts"
+import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/limits.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
@@ -25,8 +25,8 @@ const sources: HttpApiSources = {
         cancel: () => undefined,
       }
     }),
-  access: anybody,
-  turnedAway: () => undefined,
+  access: anonymousAccess,
+  rejected: () => undefined,
   coverage: () => Effect.fail({ status: 500, message: "not here" }),
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
   places: new ExportPlaces(),
