@@ -1,9 +1,9 @@
 /**
- * The watcher: one GVK, one worker. Loads its stored state, then feeds what one list/watch yields to the store, or one per namespace
- * where several are asked for. The one that watches pods follows their lives too, if it is told to, and may do nothing else.
+ * The watcher: one GVK, one worker. Loads its stored state, then passes the results of a list/watch to the store, or of one per namespace
+ * if several are requested. The watcher of pods also follows their lifecycles if configured to, and may do nothing else.
  *
- * It ends nothing by itself: whatever the server does is a state of a session. It crashes on bugs and when memory runs
- * out, and its successor resumes at the version the store has committed.
+ * It never ends on its own: everything that the server does is a state of a session. It crashes on bugs and when memory runs out, and its
+ * successor resumes at the version that the store has committed.
  */
 import * as Effect from "effect/Effect"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
@@ -43,7 +43,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
       const report = (): void => {
         if (news === states) context.report({ type: "state", state, detail, atMicros: clock.wallMicros() })
       }
-      // That a list is over means that it is recorded, and recorded means acknowledged: readiness leans on it.
+      // The end of a list is reported when it is recorded, and recorded means acknowledged: readiness depends on it.
       if (state === "watching" || (byNamespace && wasListing && state !== "listing")) void outbox.flushed().then(report)
       else report()
       wasListing = state === "listing"

@@ -1,14 +1,14 @@
 /**
- * The states of a kind's namespaces as the state of the kind: it is as bad as its worst namespace, and its detail says which namespaces
- * are not watched and why.
+ * Combines the states of a kind's namespaces into the state of the kind: the worst of them, with a detail that says which namespaces are
+ * not watched and why.
  */
 import type { KindState } from "../../../kube/watch/protocol/protocol.ts"
 
-/** Worst first. Being listed comes before everything else: while it is true of one namespace, the recorder is not ready. */
+/** Worst first. `listing` precedes everything else: while one namespace is being listed, the recorder is not ready. */
 const byBadness: ReadonlyArray<KindState> = ["listing", "stopped", "forbidden", "failing", "waiting", "watching"]
 
-/** Namespaces that are told of by themselves; a message is no list of hundreds. */
-const toldOf = 5
+/** Maximum number of namespaces named individually, because a message should not list hundreds. */
+const mostNamed = 5
 
 interface StateAndDetail {
   readonly state: KindState
@@ -19,12 +19,13 @@ export class NamespaceStates {
   readonly #states = new Map<string, StateAndDetail>()
 
   set(namespace: string, state: KindState, detail: string): void {
-    // Each try begins as if it succeeded. The others are well meanwhile, and the recorder must not seem to start again every half minute.
+    // Each attempt begins as if it succeeded. The others are healthy meanwhile, and the recorder must not seem to start again every half
+    // minute.
     if (state === "listing" && this.#states.get(namespace)?.state === "forbidden") return
     this.#states.set(namespace, { state, detail })
   }
 
-  /** Of at least one namespace. */
+  /** The state of at least one namespace. */
   combined(): StateAndDetail {
     const all = [...this.#states].map(([namespace, state]) => ({ namespace, ...state }))
     const unwell = byBadness
@@ -32,8 +33,8 @@ export class NamespaceStates {
       .flatMap((state) => all.filter((each) => each.state === state))
       .map(({ namespace, state, detail }) => `namespace ${namespace} ${state}: ${detail}`)
     if (unwell.length === 0) return { state: "watching", detail: watched(all) }
-    const more = unwell.length - toldOf
-    const parts = more > 0 ? [...unwell.slice(0, toldOf), `and ${more} more`] : unwell
+    const more = unwell.length - mostNamed
+    const parts = more > 0 ? [...unwell.slice(0, mostNamed), `and ${more} more`] : unwell
     const well = all.length - unwell.length
     if (well > 0) parts.push(`${well} of ${all.length} namespaces ${well === 1 ? "is" : "are"} watched`)
     const state = byBadness.find((each) => all.some((one) => one.state === each)) ?? "watching"
@@ -42,6 +43,6 @@ export class NamespaceStates {
 }
 
 const watched = (all: ReadonlyArray<{ readonly namespace: string; readonly detail: string }>): string =>
-  all.length > toldOf
+  all.length > mostNamed
     ? `${all.length} namespaces`
     : all.map(({ namespace, detail }) => `${namespace} ${detail}`).join(", ")
