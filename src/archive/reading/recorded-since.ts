@@ -1,10 +1,10 @@
-/** Since when each kind is recorded, without reading anything else. */
+/** The time since which each kind is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
 /**
- * By kind the µs since the Unix epoch from which it is recorded; without those whose first list is under way.
+ * By kind, the µs since the Unix epoch since which it is recorded; excludes kinds whose first list is in progress.
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
