@@ -33,7 +33,7 @@ const versionsIn = (directory: string): ReadonlyArray<number> => {
   }
 }
 
-test("a writer killed in the middle of its commits loses nothing acknowledged and repeats nothing", {
+test("a writer killed during its commits loses nothing acknowledged and repeats nothing", {
   timeout: patient(120_000),
 }, async () => {
   const directory = temporaryDirectory()
@@ -72,7 +72,7 @@ test("a writer killed in the middle of its commits loses nothing acknowledged an
   writer.close()
 })
 
-test("a disk that refuses a write fails the commit by name and leaves everything acknowledged", {
+test("a disk that rejects a write fails the commit with its name and leaves everything acknowledged", {
   timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()
@@ -89,7 +89,7 @@ test("a disk that refuses a write fails the commit by name and leaves everything
   expect(versionsIn(directory)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1))
 })
 
-test("a directory in use names host, process and start; the kernel frees it when that process is killed", {
+test("a directory in use is reported with host, process and start; the kernel frees it when that process is killed", {
   timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()

@@ -223,7 +223,7 @@ class Recorder {
   }
 }
 
-test("whatever is recorded, in whatever order it is committed and reopened, is read as a plain list would have it", {
+test("any recording, in any order of commits and reopenings, reads like a plain list", {
   timeout: patient(60_000),
 }, () => {
   fc.assert(

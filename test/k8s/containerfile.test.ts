@@ -31,7 +31,7 @@ const instructions = (name: string): ReadonlyArray<string> => {
   return [...build.matchAll(new RegExp(`^${name} (.*)$`, "gm"))].map(([, rest = ""]) => rest)
 }
 
-test("what it copies is enough to build the image that is tested", { timeout: patient(120_000) }, async () => {
+test("the files that it copies are enough to build the tested image", { timeout: patient(120_000) }, async () => {
   for (const copied of instructions("COPY")) {
     const words = copied.split(" ")
     const target = words.pop() ?? ""
@@ -54,7 +54,7 @@ test("what it copies is enough to build the image that is tested", { timeout: pa
   expect(stdout).toContain(tested.digest)
 })
 
-test("it starts the recorder as the user of the manifests, with the entry point that is tested", async () => {
+test("it starts the recorder as the user of the manifests, with the tested entry point", async () => {
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string }
   const { runAsUser, runAsGroup } = (await printed("--offline")).one("Deployment").spec.template.spec.securityContext
   expect(containerfile).toContain(`USER ${runAsUser}:${runAsGroup}\n`)

@@ -36,7 +36,7 @@ test("a recorder's main thread loads nothing that reads or writes a recording", 
   expect([...loaded].filter(([module]) => readsDatabase(module)).map(([, way]) => way)).toEqual([])
 })
 
-test("the reader and the store do load it: the search finds what is there", () => {
+test("the reader and the store do load it, so the search works", () => {
   for (const entry of ["actors/entries/reader.ts", "actors/entries/store.ts"])
     expect([...loadedWith(entry).keys()]).toContain("node:sqlite")
 })

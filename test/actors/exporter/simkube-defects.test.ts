@@ -104,7 +104,7 @@ test.each(["ndjson", "simkube", "kwok"] as const)(
   },
 )
 
-test("W-17: an event that the store received after later ones of other kinds is in its place, and ends no window early", async () => {
+test("W-17: an event that the store received after later ones of other kinds is in its place, and does not end a window early", async () => {
   const kinds = [deployment, statefulSet]
   const directory = recordingOf([
     { gvk: deployment, number: 1, time: 10 },

@@ -18,7 +18,7 @@ const answer = (uid: string, ownerReferences: string, found: boolean): AnsweredO
   state: found ? "learnt" : "gone",
 })
 
-test("open owners are read once, however many there are, also one named while reading; answers and objects are found", () => {
+test("open owners are read once, for any number of them, including one named while reading; answers and objects are found", () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-graph-"))
   const writer = ArchiveWriter.open(directory, { fsync: "interval" })
   const graph = openOwnershipGraph(directory)

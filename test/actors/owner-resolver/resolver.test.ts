@@ -104,13 +104,13 @@ describe("the owner-resolver", () => {
     ])
   })
 
-  test("never asks about a kind that is recorded whole", () => {
+  test("never looks up a kind that is recorded whole", () => {
     const { resolver, asked } = bench({ recordedKinds: ["apps/v1.ReplicaSet"] })
     resolver.consider(questionOf("rs"))
     expect(asked).toEqual([])
   })
 
-  test("asks only for what the database lacks, also above what it has", () => {
+  test("looks up only what the database lacks, including owners of owners it has", () => {
     const { resolver, asked, answers } = bench({
       graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) }, app: "recorded" },
     })
@@ -123,7 +123,7 @@ describe("the owner-resolver", () => {
     expect(answers).toMatchObject([{ uid: "app", recorded: true }])
   })
 
-  test("remembers that an owner is gone for a while, then asks again", async () => {
+  test("caches that an owner is gone for a while, then looks it up again", async () => {
     const { resolver, asked, answers, clock } = bench({ server: { rs: { tag: "gone", namespace: "shop" } } })
     resolver.consider(questionOf("rs"))
     await settled()
@@ -135,7 +135,7 @@ describe("the owner-resolver", () => {
     expect(asked).toEqual(["rs", "rs"])
   })
 
-  test("asks again after a while about an owner that was found, so that an adoption is seen", async () => {
+  test("looks a known owner up again after a while, so that an adoption is noticed", async () => {
     const { resolver, asked, clock } = bench({ server: { rs: found() } })
     resolver.consider(questionOf("rs"))
     await settled()
@@ -158,7 +158,7 @@ describe("the owner-resolver", () => {
     expect(asked).toEqual(["rs", "rs", "web"])
   })
 
-  test("asks for nothing again when it reads the database: at a start, before an export", async () => {
+  test("repeats nothing when it reads the database: at a start, before an export", async () => {
     const graph = {
       rs: { ownerReferences: referencing(reference("Deployment", "web")) },
       lost: { found: false },
@@ -180,7 +180,7 @@ describe("the owner-resolver", () => {
     expect(await resolver.settle(1000)).toEqual([])
   })
 
-  test("goes round no circle of owners", async () => {
+  test("terminates on circles of owners", async () => {
     const { resolver, asked } = bench({
       server: {
         a: found(referencing(reference("ReplicaSet", "b"))),
@@ -200,7 +200,7 @@ describe("the owner-resolver", () => {
     expect(inDatabase.asked).toEqual(["a", "b"])
   })
 
-  test("finds again in the database what it had no room for", async () => {
+  test("finds questions that it had to drop again in the database", async () => {
     const uids = Array.from({ length: 10 }, (_, index) => `rs-${index}`)
     const { resolver, asked } = bench({
       open: uids,
@@ -213,7 +213,7 @@ describe("the owner-resolver", () => {
     expect(asked).toHaveLength(10)
   })
 
-  test("settles at once when nothing is open, else when it is answered, and names what is open at the deadline", async () => {
+  test("settles at once if nothing is open, else when all is known, and names what is open at the deadline", async () => {
     const { resolver, clock } = bench({ server: { rs: found() } })
     expect(await resolver.settle(1000)).toEqual([])
     resolver.consider(questionOf("rs"))
@@ -225,7 +225,7 @@ describe("the owner-resolver", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("whoever waits is released when it is closed", async () => {
+  test("callers that wait are released when it is closed", async () => {
     const { resolver } = bench({})
     resolver.consider(questionOf("silent"))
     const settling = resolver.settle(1000)

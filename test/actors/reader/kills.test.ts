@@ -7,7 +7,7 @@ import { seededRandom } from "../../runtime/random.ts"
 const kills = 20
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
-test(`a reader killed ${kills} times answers rightly or refuses with a 503 (KUBEREEL_TEST_SEED=${seed})`, async () => {
+test(`a reader killed ${kills} times returns correct results or 503 (KUBEREEL_TEST_SEED=${seed})`, async () => {
   const random = seededRandom(seed)
   const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   try {

@@ -22,7 +22,7 @@ const asked = () => {
   return { frames, outbox, questions, becomeWritable: () => writable?.() }
 }
 
-test("the owners that a commit names are asked about, and a commit that names none asks nothing", () => {
+test("the owners that a commit names are sent, and a commit that names none sends nothing", () => {
   const { frames, questions } = asked()
   questions.ask([owner("x"), owner("y")])
   expect(frames).toEqual([
@@ -38,13 +38,13 @@ test("the owners that a commit names are asked about, and a commit that names no
   expect(frames).toHaveLength(1)
 })
 
-test("many are asked in several frames", () => {
+test("many are sent in several frames", () => {
   const { frames, questions } = asked()
   questions.ask(Array.from({ length: 2500 }, (_, index) => owner(`${index}`)))
   expect(frames.map((frame) => frame.questions.length)).toEqual([1000, 1000, 500])
 })
 
-test("questions that find no room are dropped, and once there is room the database is to be read", () => {
+test("questions without room are dropped, and once there is room the database is to be read", () => {
   const { frames, outbox, questions, becomeWritable } = asked()
   outbox.isWritable = false
   questions.ask([owner("x")])

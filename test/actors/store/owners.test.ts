@@ -77,7 +77,7 @@ const resolverBody =
 const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
 const pod = { apiVersion: "v1", kind: "Pod" }
 
-test("every owner is asked about, and every answer is on disk, also when the store is killed meanwhile", async () => {
+test("every owner is looked up, and every result is on disk, even if the store is killed meanwhile", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-owners-"))
   const system = new ActorSystem()
   const questions: Array<OwnerQuestion> = []

@@ -33,7 +33,7 @@ const framesOf = (objectBytes: number, version: (index: number) => number | stri
   return frames
 }
 
-test("a frame that events have filled to the brim still says how far it is complete", () => {
+test("a frame filled to the brim with events still has room for its progress", () => {
   // Every size leaves another rest at the end of the slab, from none to one object.
   for (let objectBytes = 100; objectBytes < 260; objectBytes++) {
     for (const { last, complete } of framesOf(objectBytes, (index) => 100_000_000_000 + index))
@@ -96,7 +96,7 @@ test.each([true, false])(
   },
 )
 
-test("a frame says only which namespaces have moved since the one before, and which are no longer watched", () => {
+test("a frame names only the namespaces that have changed since the previous one, and those no longer watched", () => {
   const complete = (namespace: string) =>
     ({ namespace, completeThrough: "5", completeTime: 0, listReason: "" }) as const
   const progress = new ProgressByNamespace(

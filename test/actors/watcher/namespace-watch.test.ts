@@ -39,7 +39,7 @@ const gapsIn = (): ReadonlyArray<string> =>
   )
 
 describe("a life that ends in the middle of a list of one namespace", () => {
-  test("leaves that list to the next one, and lets the other go on where it was", async () => {
+  test("leaves that list to the next one, and the other namespace resumes where it was", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
@@ -68,7 +68,7 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     expect(gapsIn()).toEqual(["shop expired 104..106"])
   })
 
-  test("also of the first one, with a gap only where a part of it was recorded", async () => {
+  test("also of the first list, with a gap only if part of it was recorded", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
@@ -97,7 +97,7 @@ const stateNow = () => {
   return state
 }
 
-test("while a namespace is not watched the kind is complete until it was last, however the others go on", async () => {
+test("while a namespace is not watched, the kind is complete up to when it last was, whatever the others do", async () => {
   const cluster = new PlayedCluster()
   const clock = new ManualClock()
   for (const namespace of both) cluster.put(namespace, "a")
@@ -127,7 +127,7 @@ test("while a namespace is not watched the kind is complete until it was last, h
 })
 
 describe("a cluster that is restored from a backup", () => {
-  test("behind one namespace is listed in all, in one epoch, also where the others' versions would have passed", async () => {
+  test("behind one namespace is listed in all, in one epoch, even if the others' versions would have been accepted", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     cluster.put("stock", "old")
@@ -188,7 +188,7 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", {
+test("for any events and any ends of lives, each namespace is recorded as if it were alone: complete except for its own gaps", {
   timeout: patient(60_000),
 }, async () => {
   await fc.assert(
@@ -281,7 +281,7 @@ const upheaval: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", {
+test("for any requested namespaces and any cluster, the recording ends with what is requested", {
   timeout: patient(60_000),
 }, async () => {
   await fc.assert(

@@ -153,7 +153,7 @@ const run = (options: BenchOptions, history: ReadonlyArray<Happening>): Model =>
 }
 
 describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
-  test("whatever happens, the recording ends as the cluster is, and never tells what cannot be", () => {
+  test("for any events, the recording ends in the state of the cluster, and never contains anything impossible", () => {
     fc.assert(
       fc.property(happenings, (history) => {
         run({ detect, slabBytes: 64 * 1024 }, history).check()
@@ -162,7 +162,7 @@ describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
     )
   })
 
-  test("no frame promises more than has been recorded", () => {
+  test("no frame states more than has been recorded", () => {
     fc.assert(
       fc.property(happenings, (history) => {
         const { bench } = run({ detect, slabBytes: 64 * 1024 }, history)

@@ -10,7 +10,7 @@ import { createLogger } from "../../../src/cli/terminal/log.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { configurationOf, kubeconfigOf, until } from "../../recorder/recorder/recorder-command.ts"
 
-test("counters are read for a live line, and not when nobody sees it", async () => {
+test("counters are read for a status line, and not if it is not shown", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-run-"))
   await using sandbox = await Sandbox.start()
   const config = join(directory, "config.yml")

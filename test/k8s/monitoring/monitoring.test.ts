@@ -69,7 +69,7 @@ test.each(expressions)("%s", (expression) => {
   expect(strangers(expression)).toEqual([])
 })
 
-test("texts of alerts and legends name labels that their metrics have", () => {
+test("texts of alerts and legends use labels that their metrics have", () => {
   const check = (text: string, expression: string, pattern: RegExp): void => {
     const known = usesOf(expression).flatMap(({ name }) =>
       Object.keys(samples.find((each) => each.name === name)?.labels ?? {}),
@@ -85,13 +85,13 @@ test("texts of alerts and legends name labels that their metrics have", () => {
     check(legendFormat, expr, /\{\{([a-z_]+)\}\}/g)
 })
 
-test("counters are asked for their increase, never for their value", () => {
+test("counters are queried for their increase, never for their value", () => {
   for (const expression of expressions)
     for (const [, name = ""] of expression.matchAll(/\b((?:kubereel|process)_[a-z_]+_total)/g))
       expect(expression).toMatch(new RegExp(`(?:increase|rate|resets)\\(${name}`))
 })
 
-test("every state that an alert names is one that kinds can be in", () => {
+test("every state in an alert exists", () => {
   const states = new Set(samples.filter(({ name }) => name === "kubereel_kind_state").map(({ labels }) => labels.state))
   for (const { expression } of alerts)
     for (const [, named = ""] of expression.matchAll(/state=~"([^"]*)"/g))
@@ -103,7 +103,7 @@ test("every alert is explained in the guide", async () => {
   for (const { name } of alerts) expect(guide).toContain(`\`${name}\``)
 })
 
-test("every metric stands in the reference", async () => {
+test("every metric is in the reference", async () => {
   const page = await readFile(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
   // `…_recorded_total` goes on from the name before it, `x_{a,b}` are two, and other braces hold labels.
   const documented = [...page.matchAll(/`((?:kubereel_|process_|…_)[^`]*)`/g)].flatMap(([, token = ""]) => {
@@ -115,7 +115,7 @@ test("every metric stands in the reference", async () => {
   expect([...new Set(samples.map(({ name }) => name))].filter((name) => !isDocumented(name))).toEqual([])
 })
 
-test("--monitoring prints the objects of the operator and lets Prometheus in", async () => {
+test("--monitoring prints the operator's objects and gives Prometheus access", async () => {
   const { objects, one } = await printed(
     "--offline",
     "--auth",

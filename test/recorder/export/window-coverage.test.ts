@@ -21,7 +21,7 @@ const states = (start: string, end: string, kinds = ["v1.Pod"]) =>
   partlyRecorded(kinds, { fromTime: at(start), untilTime: at(end) }, since, now).map(({ gvk, state }) => [gvk, state])
 
 describe("a window", () => {
-  test("that begins before a kind was recorded lacks its beginning, whatever is known of others", () => {
+  test("that begins before a kind was recorded lacks its beginning, regardless of other kinds", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Pod", "v1.Node"])).toEqual([
       // Rounded to where the kind is whole.
       ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:20:00.000Z"],
@@ -29,22 +29,22 @@ describe("a window", () => {
     expect(states("2026-11-21T10:10:00.002Z", "2026-11-21T10:20:00Z")).toEqual([])
   })
 
-  test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
+  test("from 0 means the recording from its beginning, so nothing is missing before that", () => {
     expect(partlyRecorded(["v1.Pod"], { fromTime: 0, untilTime: now }, since, now)).toEqual([])
   })
 
-  test("that is over before the recording began, and one that has not begun, hold nothing", () => {
+  test("that ended before the recording began, or has not begun, contains nothing", () => {
     expect(states("2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
     expect(states("2026-11-21T11:00:00Z", "2026-11-21T12:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
   })
 
-  test("that is not over yet lacks nothing but what it lacks until now", () => {
+  test("that has not ended lacks only what is missing until now", () => {
     expect(states("2026-11-21T10:05:00Z", "2030-01-01T00:00:00Z", ["v1.Pod", "v1.Node"])).toEqual([
       ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"],
     ])
   })
 
-  test("that is not over yet is told of to who insists on all of it, unless a clock is only some seconds ahead", () => {
+  test("that has not ended is rejected by require=all, unless the clocks differ by only some seconds", () => {
     const ending = (untilTime: number) => aheadOfNow({ fromTime: 0, untilTime }, now)
     expect(ending(now + clockTolerance)).toBeUndefined()
     expect(ending(at("2026-11-21T11:00:00Z"))).toBe(
@@ -54,16 +54,16 @@ describe("a window", () => {
     expect(ending(Number.MAX_SAFE_INTEGER)).toContain("which is in the future")
   })
 
-  test("without length lacks nothing, wherever it stands", () => {
+  test("without length lacks nothing, at any time", () => {
     for (const moment of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) expect(states(moment, moment)).toEqual([])
   })
 
-  test("of a kind that was never listed to the end lacks everything", () => {
+  test("of a kind whose first list is not complete lacks everything", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Secret"])).toEqual([["v1.Secret", "unrecorded"]])
   })
 })
 
-test("a kind that is asked for by name and not recorded is named; a pattern asks for whatever there is", () => {
+test("a kind that is requested by name and not recorded is reported; a pattern only matches recorded kinds", () => {
   const tracked = [{ gvk: "v1.Pod" }]
   expect(
     untrackedKinds(["v1.Pod", "v1.Pods", "apps/*", "v?.Secret", "v1.Pods"], tracked).map(({ gvk, state }) => [
@@ -74,7 +74,7 @@ test("a kind that is asked for by name and not recorded is named; a pattern asks
   expect(untrackedKinds(undefined, tracked)).toEqual([])
 })
 
-test("what is missing fits into a header however many kinds lack something, whatever their names", () => {
+test("the list of incomplete kinds fits into a header for any number of kinds and any names", () => {
   const state = "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"
   const kinds = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ gvk: `example.com/v1.Kind${index}`, state, fault: "" }))
@@ -88,7 +88,7 @@ test("what is missing fits into a header however many kinds lack something, what
   expect(describeIncomplete([{ ...forbidden, gvk: "v1.Sécret\r\n" }])).toBe("v1.S?cret??=forbidden")
 })
 
-test("a kind is named exactly when some past moment of the window is not recorded", () => {
+test("a kind is reported exactly if some past moment of the window is not recorded", () => {
   const moment = fc.integer({ min: 1, max: 20 })
   fc.assert(
     fc.property(moment, moment, moment, (one, other, begins) => {

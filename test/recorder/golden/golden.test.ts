@@ -59,12 +59,12 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, unt
   const folder = fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
   const simkube = readTrace(readFileSync(join(folder, "simkube-2.7.sktrace")))
   const ours = exportRecording(folder, simkube, { until })
-  test("is as large as when it was made", () => {
+  test("has its original size", () => {
     const counted = (action: string): number => simkube.changes.filter((change) => change.action === action).length
     expect([counted("applied"), counted("deleted"), simkube.index.size]).toEqual(size)
   })
 
-  test("leaves out what its objects own, which was recorded all the same", async () => {
+  test("leaves out the objects that its objects own, although they were recorded", async () => {
     const { changes } = await ours
     const { changes: all } = await exportRecording(folder, simkube, { excludeOwned: false, until })
     for (const prefix of owned) {
@@ -73,24 +73,24 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, unt
     }
   })
 
-  test("holds the same events: second, kind, name, applied or deleted", async () => {
+  test("contains the same events: second, kind, name, applied or deleted", async () => {
     const trace = await ours
     expect(trace.changes.map(describeChange).sort()).toEqual(simkube.changes.map(describeChange).sort())
   })
 
-  test("holds the same index hashes", async () => {
+  test("contains the same index hashes", async () => {
     const trace = await ours
     expect(sorted(trace.index)).toEqual(sorted(simkube.index))
   })
 
-  test("holds the same objects, but for the sanitised pointers", async () => {
+  test("contains the same objects, except for the sanitised pointers", async () => {
     const trace = await ours
     const objectsOf = ({ changes }: Trace, sanitised: ReadonlyArray<string>): ReadonlyArray<string> =>
       changes.map((change) => `${describeChange(change)} ${formatExactJson(without(change.object, sanitised))}`).sort()
     expect(objectsOf(trace, [])).toEqual(objectsOf(simkube, sanitisedPointers))
   })
 
-  test("holds the same lifecycles: owner, hash, start and end, in the same order", async () => {
+  test("contains the same lifecycles: owner, hash, start and end, in the same order", async () => {
     const trace = await ours
     expect([...simkube.lifecycles.values()].flat()).toHaveLength(lives)
     expect(sortedEntries(trace.lifecycles)).toEqual(sortedEntries(simkube.lifecycles))

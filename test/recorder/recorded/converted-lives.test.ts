@@ -26,7 +26,7 @@ const put = (gvk: string, name: string, owner?: StoredObject, more: object = {})
     metadata: { namespace: "shop", name, ...(owner !== undefined && ownedBy(owner)) },
   })
 
-test("whatever became of the pods, and whenever the window begins", async () => {
+test("for any fate of the pods and any start of the window", async () => {
   const { sandbox } = recorder
   const now = Math.floor(Date.now() / 1000)
   const putPod = (name: string, owner: StoredObject | undefined, life?: Container): StoredObject =>

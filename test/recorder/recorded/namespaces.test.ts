@@ -90,7 +90,7 @@ const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Prom
   }
 }
 
-test("two namespaces are recorded by two watches and no other request; a third one's objects are nowhere", async () => {
+test("two namespaces are recorded by two watches and no other request; objects of a third one are not recorded", async () => {
   const { server, sandbox, recorded } = await start(both, ({ sandbox }) => {
     for (const namespace of [...both, "elsewhere"]) put(sandbox, namespace, "before")
   })
@@ -120,7 +120,7 @@ test("two namespaces are recorded by two watches and no other request; a third o
   expect(detailOf(recorded)).toMatch(/^watching: shop from version \d+, stock from version \d+$/)
 })
 
-test("410 in one namespace is a gap and a list of that one; the other streams on and loses nothing of what it has", async () => {
+test("a 410 in one namespace causes a gap and a list of that namespace only; the other one continues and loses nothing", async () => {
   const { server, sandbox, recorded } = await start()
   await watching(recorded)
   await churn(sandbox, (round) => round < 50)
@@ -182,7 +182,7 @@ const aliveOf = (sandbox: Sandbox): ReadonlyArray<string> => {
   return [...alive.values()].sort()
 }
 
-test("killed again and again while both stream, the watcher resumes both and records nothing twice", {
+test("killed repeatedly while both stream, the watcher resumes both and records nothing twice", {
   timeout: patient(60_000),
 }, async () => {
   const { server, sandbox, recorded } = await start()
@@ -219,7 +219,7 @@ test("killed again and again while both stream, the watcher resumes both and rec
   expect(both.map((namespace) => server.lists(namespace))).toEqual([1, 1])
 })
 
-test("a namespace that is forbidden is named, with what to grant; the other is recorded, resumes, and is not told of as complete", async () => {
+test("a forbidden namespace is named with the missing permission; the other is recorded, resumes, and is not reported as complete", async () => {
   const { server, sandbox, recorded } = await start(both, (behind) => {
     put(behind.sandbox, "shop", "before")
     put(behind.sandbox, "stock", "unseen")
@@ -274,7 +274,7 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(whole.kinds[0]?.ranges).toHaveLength(1)
 })
 
-test("a namespace is added and another taken away while it is recorded: the one that stays is resumed, nothing of it is missing", async () => {
+test("a namespace is added and another removed while recording: the remaining one is resumed and misses nothing", async () => {
   const { server, sandbox, recorded } = await start(both, ({ sandbox }) => put(sandbox, "bank", "before"))
   await watching(recorded)
   await churn(sandbox, (round) => round < 20)
@@ -328,7 +328,7 @@ test("a namespace is added and another taken away while it is recorded: the one 
   await caughtUpIn(recorded, sandbox, configMaps, both)
 })
 
-test("a kind without namespaces is watched once, whichever namespaces are asked for", async () => {
+test("a cluster-scoped kind is watched once, for any requested namespaces", async () => {
   const nodes = "v1.Node"
   const server = await NamespacedSandbox.start({ bookmarkInterval: 100 })
   opened.push(() => server.close())
@@ -361,7 +361,7 @@ test("a kind without namespaces is watched once, whichever namespaces are asked 
   expect(await changes()).toEqual(["applied one", "applied two", "vanished one"])
 })
 
-test("a kind in which nothing happens is complete as soon as all its namespaces are watched", async () => {
+test("a kind without changes is complete as soon as all its namespaces are watched", async () => {
   const server = await NamespacedSandbox.start({ bookmarkInterval: 0 })
   opened.push(() => server.close())
   const recorded = await record(server, both)
@@ -377,7 +377,7 @@ test("a kind in which nothing happens is complete as soon as all its namespaces 
   expect(coverage.kinds[0]).toMatchObject({ state: "watching", gaps: [] })
 })
 
-test("the statistics of a kind are those of all its streams", async () => {
+test("the statistics of a kind cover all its streams", async () => {
   const { sandbox, recorded } = await start()
   await watching(recorded)
   for (const namespace of both) put(sandbox, namespace, "a")
@@ -388,7 +388,7 @@ test("the statistics of a kind are those of all its streams", async () => {
   expect(statistics).toMatchObject({ received: 2, recorded: 2, watches: 0, relists: 0, liveObjects: 2 })
 })
 
-test("another cluster behind the same address is another for all namespaces: one new epoch, a gap and a list in each", async () => {
+test("another cluster behind the same address concerns all namespaces: one new epoch, a gap and a list in each", async () => {
   const { sandbox, recorded } = await start()
   await watching(recorded)
   await churn(sandbox, (round) => round < 40)
@@ -416,7 +416,7 @@ test("another cluster behind the same address is another for all namespaces: one
   expect(gapsOf(again)).toHaveLength(2)
 })
 
-test("lives of pods are followed in each namespace, and a list of one ends none of the other's, also of pods from before a restart", async () => {
+test("pod lifecycles are followed in each namespace, and a list of one ends none of the other's, even of pods from before a restart", async () => {
   const pods = "v1.Pod"
   const kinds = [{ ...within(both, pods), trackLifecycle: true }]
   const server = await NamespacedSandbox.start({ bookmarkInterval: 100 })
@@ -475,7 +475,7 @@ test("lives of pods are followed in each namespace, and a list of one ends none 
   expect([server.lists("shop"), server.lists("stock")]).toEqual([2, 1])
 })
 
-test("lives of pods that are switched on where pods of several namespaces are recorded list each once, and a gap says so", async () => {
+test("pod lifecycles that are switched on for recorded pods of several namespaces cause one list each, and a gap says so", async () => {
   const pods = "v1.Pod"
   const { server, sandbox, recorded } = await startWith(within(both, pods))
   for (const namespace of both)
@@ -511,7 +511,7 @@ const startWith = async (kind: TrackedKind) => {
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
-test(`whatever happens to which namespace, the recording ends as the cluster is, and what has no gap is all there (seed ${seed})`, {
+test(`after any events in any namespace, the recording ends in the state of the cluster, and only gaps lack anything (seed ${seed})`, {
   timeout: patient(120_000),
 }, async () => {
   const { server, sandbox, recorded: first } = await start()

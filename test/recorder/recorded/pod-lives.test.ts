@@ -157,7 +157,7 @@ test.each(streams)(
 )
 
 describe("switching lifecycles on and off", () => {
-  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", {
+  test("causes one list, leaves a truthful gap, and continues without one on whichever stream comes next", {
     timeout: patient(40_000),
   }, async () => {
     let recorded = await RecordedSandbox.start({ kinds: unfollowed })
@@ -217,7 +217,7 @@ describe("switching lifecycles on and off", () => {
   })
 })
 
-test("pods are followed from the start, whether or not their owners are there yet (W-32), and the watcher is named", async () => {
+test("pods are followed from the start, before their owners are seen too (W-32), and the watcher is named", async () => {
   const kinds = [{ ...tracked("ml.example.com/v1.Training"), trackLifecycle: true }]
   const recorded = await RecordedSandbox.start({ kinds })
   const workload = new PodWorkload(recorded.sandbox, 5)

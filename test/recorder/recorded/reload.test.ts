@@ -92,7 +92,7 @@ const unexplained = (
   return best
 }
 
-test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles switched on, and the others never notice (seed ${seed})`, {
+test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycles switched on, without affecting the others (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({
@@ -199,7 +199,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
   }
 })
 
-test("lifecycles switched on where Pods are recorded start only the watcher of Pods again, with a gap at most there", async () => {
+test("lifecycles switched on while Pods are recorded restart only the watcher of Pods, with a gap in that kind at most", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(pods)] })
   const { sandbox, actors } = recorded
   const workload = new Workload(sandbox, [deployments], seed)
@@ -242,7 +242,7 @@ test("lifecycles switched on where Pods are recorded start only the watcher of P
   }
 })
 
-test("a kind that comes back when the server has forgotten what happened meanwhile leaves a gap", async () => {
+test("a kind that is added again after the server has dropped its history leaves a gap", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(configMaps)],
     sandbox: { historyLimit: 20 },
@@ -270,7 +270,7 @@ test("a kind that comes back when the server has forgotten what happened meanwhi
   }
 })
 
-test("changes asked for at once are made one after another, and the last one holds", async () => {
+test("concurrent changes are made one after another, and the last one wins", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [deployments, configMaps], seed)
@@ -303,7 +303,7 @@ test("changes asked for at once are made one after another, and the last one hol
   }
 })
 
-test(`changes while the store is killed again and again lose and repeat nothing (seed ${seed})`, {
+test(`changes while the store is killed repeatedly lose and repeat nothing (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
@@ -339,7 +339,7 @@ test(`changes while the store is killed again and again lose and repeat nothing 
   }
 })
 
-test("an added kind that the server does not have waits, and harms no other", async () => {
+test("an added kind that the server does not have waits, and does not affect the others", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const { actors, sandbox } = recorded
   try {
@@ -360,7 +360,7 @@ test("an added kind that the server does not have waits, and harms no other", as
   }
 })
 
-test("owners of a kind that is recorded no more are asked for, and the store goes on in the same life", async () => {
+test("owners of a kind that is no longer recorded are looked up, and the store continues in the same life", async () => {
   const replicaSets = "apps/v1.ReplicaSet"
   const recorded = await RecordedSandbox.start({ kinds: [tracked(pods), tracked(replicaSets)] })
   const { actors, sandbox } = recorded
@@ -395,7 +395,7 @@ test("owners of a kind that is recorded no more are asked for, and the store goe
   }
 })
 
-test("a recording that is closed while it changes closes in order", async () => {
+test("a recording that is closed during a change closes in order", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   try {
     await recorded.ready()
@@ -409,7 +409,7 @@ test("a recording that is closed while it changes closes in order", async () => 
   }
 })
 
-test("a change where the files were just taken away begins no other recording in their place", async () => {
+test("a change after the files were removed does not start another recording in their place", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const elsewhere = `${recorded.directory}-elsewhere`
   try {
@@ -433,7 +433,7 @@ const limitFiles = (bytes: number | "unlimited"): void => {
 
 afterEach(() => limitFiles("unlimited"))
 
-test("a change while the disk is full is made all the same, and loses nothing", {
+test("a change while the disk is full is made nevertheless, and loses nothing", {
   timeout: patient(40_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
@@ -486,7 +486,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
   }
 })
 
-test("a kind that is removed while its watcher waits to start does not stand in the way of its next one", {
+test("a kind that is removed while its watcher waits to start does not block its next watcher", {
   timeout: patient(40_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
@@ -522,7 +522,7 @@ test("a kind that is removed while its watcher waits to start does not stand in 
   }
 })
 
-test("a ConfigMap volume that changes is applied; one that cannot be used changes nothing", async () => {
+test("a changed ConfigMap volume is applied; an invalid one changes nothing", async () => {
   const volume = mkdtempSync(join(tmpdir(), "kubereel-volume-"))
   const file = join(volume, "config.yml")
   const publish = (version: number, text: string): void => {

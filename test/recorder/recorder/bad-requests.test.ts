@@ -63,7 +63,7 @@ test.each(["ndjson", "simkube", "kwok"] as const)(
   },
 )
 
-test("a body that is no UTF-8 is a 400: its names would match nothing", async () => {
+test("a body that is not UTF-8 is a 400: its names would match nothing", async () => {
   const text = JSON.stringify(everything("ndjson")).replace('"excluded_namespaces":[]', '"excluded_namespaces":["ä"]')
   const answer = await fetch(`${await recorder.listening()}/export`, {
     method: "POST",
@@ -81,7 +81,7 @@ test("W-06: a bucket that cannot be reached is a 502 with the provider's own rea
   expect(recorder.log).not.toContain("a-secret")
 })
 
-test("clients that hang up leave the recorder no open file of theirs, and their exports are told of as given up", async (context) => {
+test("clients that disconnect leave no open file in the recorder, and their exports are logged as aborted", async (context) => {
   if (process.platform !== "linux") context.skip("counts what is open in /proc")
   /** What the process has open but for its connections, which come and go. */
   const openFiles = (): ReadonlyArray<string> => {

@@ -43,7 +43,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 4 })
   })
 
-  test("lacks a kind until the end leaves the recording incomplete", async ({ expect }) => {
+  test("lacks a kind until the end makes the recording incomplete", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const kinds = { "v1.ConfigMap": "{}", [training]: '{podSpecTemplatePaths: ["/spec/template"]}' }
@@ -53,9 +53,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(recorder.log).toMatch(/ml\.example\.com\/v1\.Training was waiting at the end/)
   })
 
-  test("no longer accepts the token is recorded again at once when the token file has a new one", async ({
-    expect,
-  }) => {
+  test("rejects the token is recorded again as soon as the token file has a new one", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start({ token: "first" })
     const tokenFile = place.write("token", "first\n")
@@ -72,7 +70,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("never accepts the token is not stormed, and the recording ends with the exit code for that", async ({
+  test("always rejects the token is not flooded with requests, and the recording ends with the exit code for that", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -111,7 +109,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("accepts and never answers from the start keeps neither the interface shut nor the end waiting", async ({
+  test("accepts and never responds from the start delays neither the HTTP interface nor the shutdown", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -126,7 +124,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(tookMs).toBeLessThan(patient(4000))
   })
 
-  test("falls silent later is noticed, and what happened meanwhile is recorded", async ({ expect }) => {
+  test("becomes silent later is detected, and what happened meanwhile is recorded", async ({ expect }) => {
     await using place = new Workplace()
     // Intervals below a second are no rhythm, and timers are early now and then.
     await using sandbox = await Sandbox.start({ bookmarkInterval: 1500 })
@@ -142,7 +140,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.exported()).toMatchObject([{ action: "applied", name: "unseen" }])
   })
 
-  test("is down at the start is waited for, and named", async ({ expect }) => {
+  test("is down at the start is waited for, and reported", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     sandbox.put("v1.ConfigMap", configMap("early"))
@@ -158,7 +156,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.says(/v1\.ConfigMap watching/)
   })
 
-  test("comes back with an older state, then as another cluster, leaves two gaps that say so", async ({ expect }) => {
+  test("returns with an older state, then as another cluster, leaves two gaps that say so", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })
@@ -193,7 +191,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(exporting.log).toContain("2 gaps")
   })
 
-  test("has another certificate than expected is named with what to change", async ({ expect }) => {
+  test("has an unexpected certificate is reported with advice", async ({ expect }) => {
     await using place = new Workplace()
     const own = makeCertificates()
     const authority = { "certificate-authority-data": Buffer.from(own.authority).toString("base64") }

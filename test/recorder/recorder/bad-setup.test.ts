@@ -17,7 +17,7 @@ const linesOfFailedStart = async (recorder: RecorderProcess): Promise<ReadonlyAr
 const nobody = 65_534
 
 describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, () => {
-  test("without a kubeconfig that can be used", async ({ expect }) => {
+  test("without a usable kubeconfig", async ({ expect }) => {
     await using place = new Workplace()
     const start = (text: string | undefined, ...more: string[]) => {
       if (text !== undefined) place.write("kubeconfig", text)
@@ -70,7 +70,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     ])
   })
 
-  test("in a data directory that another recorder has, and starts when that one is gone, however it ended", async ({
+  test("in a data directory in use by another recorder, and starts when that one has ended, in any way", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -88,7 +88,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     expect(await third.stop()).toMatchObject({ code: 0 })
   })
 
-  test("and leaves no temporary directory behind, unless it did start", async ({ expect }) => {
+  test("and leaves no temporary directory behind, unless it started", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     mkdirSync(place.path("temporary"))
@@ -109,7 +109,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     expect(readdirSync(place.path(`temporary/${made()[0]}`))).toContain("recording.db")
   })
 
-  test("on a recording that was damaged, or a file that is none, which it leaves as it is", async ({ expect }) => {
+  test("on a damaged recording, or a file that is not one, which it does not modify", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -148,7 +148,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     }
   })
 
-  test("at an address that cannot be listened on, also while the API server does not answer, and leaves no trace", async ({
+  test("at an address that cannot be listened on, even while the API server does not respond, and leaves no trace", async ({
     expect,
   }) => {
     await using place = new Workplace()

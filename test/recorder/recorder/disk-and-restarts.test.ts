@@ -86,7 +86,7 @@ const expectAllOnce = async (recorded: RecordedSandbox): Promise<void> => {
 }
 
 describe("while the disk is full", { timeout: patient(40_000) }, () => {
-  test("a watcher that is linked anew waits for room, and the store does not crash of it", async () => {
+  test("a watcher that is linked again waits for room, and the store does not crash", async () => {
     const recorded = await onFullDisk()
     try {
       const { actors } = recorded
@@ -106,7 +106,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a watcher whose start cannot be written down waits for room, and that is visible", async () => {
+  test("a watcher whose start cannot be written waits for room, and that is visible", async () => {
     const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)], restart: { ...untiring, maximumCrashes: 5 } })
     try {
       const { actors } = recorded
@@ -129,7 +129,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a kind that is given up leaves its gap as soon as there is room, once", async () => {
+  test("a kind that is stopped gets its gap as soon as there is room, once", async () => {
     const recorded = await onFullDisk()
     try {
       await giveUp(recorded)
@@ -161,7 +161,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a recording that ends before the gap of a given-up kind could be written says so", async () => {
+  test("a recording that ends before the gap of a stopped kind could be written reports that", async () => {
     const recorded = await onFullDisk()
     try {
       await giveUp(recorded)
@@ -175,7 +175,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a store that waits for room to start again can be stopped", async () => {
+  test("a store that waits for room to restart can be stopped", async () => {
     const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)] })
     try {
       await recorded.inState(gvk, "watching")
@@ -193,7 +193,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a store that starts again waits for room, and says when there is some", async () => {
+  test("a restarting store waits for room, and reports when there is some", async () => {
     const recorded = await onFullDisk()
     try {
       const { actors } = recorded

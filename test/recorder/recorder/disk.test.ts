@@ -21,7 +21,7 @@ const fill = (sandbox: Sandbox, from: number, count: number): void => {
 const smallDisk = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=1000000:unlimited", ...words]
 
 describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
-  test("whose disk is full says so, drops nothing, and goes on when there is room", async ({ expect }) => {
+  test("whose disk is full reports it, drops nothing, and continues when there is room", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url }, options: { wrapped: smallDisk } })
@@ -44,7 +44,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("stopped while its disk is full says what is missing, and a later one fetches it", async ({ expect }) => {
+  test("stopped while its disk is full reports what is missing, and a later one fetches it", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -63,7 +63,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect((await later.exported()).filter(({ action }) => action !== "applied")).toEqual([])
   })
 
-  test("whose data directory is removed ends, and does not go on recording into nothing", async ({ expect }) => {
+  test("whose data directory is removed ends, and does not continue recording into nothing", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })

@@ -69,7 +69,7 @@ const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promis
   return answer as Response
 }
 
-test("W-15: clients that do not read hold up neither other exports nor recording, and their number is limited", async () => {
+test("W-15: clients that do not read delay neither other exports nor recording, and their number is limited", async () => {
   const stalled: Socket[] = []
   try {
     // One place is left.
@@ -96,12 +96,12 @@ test("W-15: clients that do not read hold up neither other exports nor recording
   await (await begun("ndjson")).text()
 })
 
-test("two exports at once are both whole", async () => {
+test("two concurrent exports are both complete", async () => {
   const [one, other] = await Promise.all([recorder.exported(), recorder.exported()])
   expect([one.length, other.length]).toEqual([events + 1, events + 1])
 })
 
-test("clients that disconnect in the middle leave nothing behind", async () => {
+test("clients that disconnect midway leave nothing behind", async () => {
   for (let number = 0; number < 8 * maximumExportsAtOnce; number++) {
     const abort = new AbortController()
     const answer = await begun(number % 2 === 0 ? "ndjson" : "simkube", abort.signal)
@@ -113,7 +113,7 @@ test("clients that disconnect in the middle leave nothing behind", async () => {
   expect(recorder.log).not.toMatch(/stopped and is being restarted|MaxListeners/)
 })
 
-test("a kind that SimKube's format has no place for is named by the answer and by reel export", async () => {
+test("a kind that SimKube's format cannot represent is named by the response and by reel export", async () => {
   const answer = await recorder.post(everything("simkube"))
   await answer.arrayBuffer()
   expect(answer.headers.get("kubereel-left-out")).toBe("v1.ConfigMap")
@@ -129,7 +129,7 @@ test("a kind that SimKube's format has no place for is named by the answer and b
 
 const kills = defaultRestartPolicy.maximumCrashes
 
-test("an exporter that ends breaks the exports under way, and the next one works", async () => {
+test("an exporter that ends breaks the running exports, and the next one works", async () => {
   const config = place.write("own.yml", configurationOf({ "v1.ConfigMap": "{}" }))
   const kubeconfig = place.write("own-kubeconfig", kubeconfigOf({ server: sandbox.url }))
   const said: string[] = []

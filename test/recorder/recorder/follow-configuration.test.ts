@@ -11,7 +11,7 @@ import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const load = { allowSecrets: false, defaults: { defaultDetect, defaultIgnore } }
 
-test("a mistake is told with its place, and is mended by the old text as by a new one", async () => {
+test("a mistake is reported with its position, and is fixed by the old text as by a new one", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))
   const file = join(directory, "tracer.yml")
   const good = "trackedObjects:\n  v1.ConfigMap: {}\n"

@@ -37,7 +37,7 @@ const sources: HttpApiSources = {
   uploadLeft: () => undefined,
 }
 
-test("an address is taken before there is anything to say, and whoever comes by then is told so", async () => {
+test("an address is bound before there is anything to serve, and requests are told so until then", async () => {
   const program = Effect.gen(function* () {
     const bound = yield* bindHttpApi("127.0.0.1", 0)
     const get = (path: string) =>
@@ -55,7 +55,7 @@ test("an address is taken before there is anything to say, and whoever comes by 
   await Effect.runPromise(Effect.scoped(program))
 })
 
-test("the header of an export names the kinds that the trace itself was given", async () => {
+test("the header of an export names the same kinds as the trace itself", async () => {
   const program = Effect.gen(function* () {
     const bound = yield* bindHttpApi("127.0.0.1", 0)
     yield* serveHttpApi(bound, sources)

@@ -31,7 +31,7 @@ class FakeStore implements AwaitedStore {
   }
 }
 
-test("a write that the store refuses is tried until it is taken, and is then not named", async () => {
+test("a write that the store rejects is retried until it is accepted, and is then not reported", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
@@ -48,7 +48,7 @@ test("a write that the store refuses is tried until it is taken, and is then not
   expect(writes.close()).toEqual([])
 })
 
-test("a write that is tried when the store is stopped ends and is named", async () => {
+test("a write that is being retried when the store is stopped ends and is reported", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
@@ -62,7 +62,7 @@ test("a write that is tried when the store is stopped ends and is named", async 
   expect(writes.close()).toEqual([])
 })
 
-test("of two writes of the same only the later one reaches the store", async () => {
+test("of two writes with the same description only the later one reaches the store", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("which cluster this is", store.write("former"))

@@ -46,7 +46,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     },
   )
 
-  test("with a configuration that cannot be used says where, goes on with the one before, and takes the next good one", async ({
+  test("with an invalid configuration says where, continues with the previous one, and applies the next valid one", async ({
     expect,
   }) => {
     await using place = new Workplace()

@@ -42,7 +42,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     },
   )
 
-  test("told while its watchers start does not wait for answers that nobody takes", async ({ expect }) => {
+  test("stopped while its watchers start does not wait for replies", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     for (const delayMs of [0, 30, 60, 90, 120, 150]) {
@@ -55,7 +55,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("told twice ends at once with 130", async ({ expect }) => {
+  test("signalled twice ends at once with 130", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })
@@ -69,7 +69,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     expect(recorder.log).toMatch(/again: exiting immediately/)
   })
 
-  test("goes on when nobody reads its log any more, and when its input is closed", async ({ expect }) => {
+  test("continues after its log and its input are closed", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const options = { stdio: ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"] }
@@ -86,7 +86,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("keeps a bounded part of the log that nobody reads, and says how much is missing when somebody does", async ({
+  test("keeps a bounded part of a log that no one reads, and reports how much is missing once it is read", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -110,7 +110,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("says every event at -v, as JSON if that is asked for", async ({ expect }) => {
+  test("logs every event at -v, as JSON if requested", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({
@@ -143,7 +143,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     ])
   })
 
-  test("shows one line on a terminal, repaints it, and takes it away at the end", async ({ expect }) => {
+  test("shows one line on a terminal, repaints it, and erases it at the end", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     sandbox.faults.respond("serviceaccounts", 403)

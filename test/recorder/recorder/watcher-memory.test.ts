@@ -7,7 +7,7 @@ import { differences, ledgerOf, RecordedSandbox, tracked } from "../recorded/rec
 
 const gvk = "v1.ConfigMap"
 
-test("a watcher whose heap is full is started again, said to be, and misses nothing", async () => {
+test("a watcher whose heap is full is restarted and reported, and misses nothing", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(gvk)],
     entry: (role) => (role === "watcher" ? testWorker("greedy-watcher") : workerEntry(role)),

@@ -10,12 +10,12 @@ const statesOf = (...given: ReadonlyArray<readonly [namespace: string, state: Ki
   return states
 }
 
-test("all are watched: the kind is, and says from where", () => {
+test("if all are watched, so is the kind, with its version", () => {
   const states = statesOf(["shop", "watching", "from version 5"], ["stock", "watching", "from version 6"])
   expect(states.combined()).toEqual({ state: "watching", detail: "shop from version 5, stock from version 6" })
 })
 
-test("the worst of them is named first, the others after it, and how many are well", () => {
+test("the worst one is named first, then the others, then how many are healthy", () => {
   const states = statesOf(
     ["a", "watching", "from version 5"],
     ["b", "failing", "watch: HTTP 500"],
@@ -29,7 +29,7 @@ test("the worst of them is named first, the others after it, and how many are we
   })
 })
 
-test("of hundreds only the first are told of", () => {
+test("of hundreds only the first are named", () => {
   const states = new NamespaceStates()
   for (let index = 0; index < 300; index++) states.set(`n-${index}`, "forbidden", "no")
   const { detail } = states.combined()
@@ -38,7 +38,7 @@ test("of hundreds only the first are told of", () => {
   expect(states.combined().detail).toBe("300 namespaces")
 })
 
-test("one that is forbidden stays so while it is tried again", () => {
+test("a forbidden one stays so while it is retried", () => {
   const states = statesOf(["a", "watching", ""], ["b", "forbidden", "no"], ["b", "listing", "first list"])
   expect(states.combined().state).toBe("forbidden")
   states.set("b", "watching", "from version 5")
