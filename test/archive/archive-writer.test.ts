@@ -255,7 +255,7 @@ describe("the state of a kind", () => {
     writer.append("watcher/Pod", 1, 1, applied(POD, [1], 0, { completeThrough: "10" }))
     writer.append("watcher/ConfigMap", 1, 1, applied(CONFIG_MAPS, [1], 0, { completeThrough: "11" }))
     writer.commit()
-    // The first frame of an epoch may come before its UID, and other kinds go on in the old cluster for a while.
+    // The first frame of an epoch may arrive before its UID, and other kinds continue in the old cluster for a while.
     writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 1 }))
     writer.metadata.set("clusterUid", "new")
     writer.append("watcher/Pod", 1, 3, encodeFrame({ gvk: POD, epoch: 1, completeThrough: "5" }))
@@ -439,7 +439,7 @@ describe("a disk that is full", () => {
       expect(durable).toBe(taken - 1)
       expect(read(directory)).toHaveLength(durable)
       expect(writer.pendingBytes).toBeGreaterThan(0)
-      // More comes in meanwhile, and the disk is still full.
+      // More arrives meanwhile, and the disk is still full.
       writer.append("watcher/Pod", 1, ++taken, noise(taken))
       expect(() => writer.commit()).toThrow(DiskFullError)
       const room = new DatabaseSync(join(directory, DATABASE_FILE))

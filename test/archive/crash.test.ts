@@ -51,7 +51,7 @@ test("a writer killed during its commits loses nothing acknowledged and repeats 
   while (acknowledged < lastVersion) {
     const child = start("record", directory, String(lastVersion))
     let commitsToLive = 1 + random(60)
-    // The line is read after the commit it tells of, while later ones are under way: the kill comes anywhere in them.
+    // The line is read after the commit that it reports, while later ones are running: the kill can hit any moment of them.
     for await (const line of linesOf(child)) {
       acknowledged = Number(line)
       if (--commitsToLive === 0 && kills < wantedKills) {
@@ -108,7 +108,7 @@ test("a directory in use is reported with host, process and start; the kernel fr
   expect(Date.parse(startedAt)).toBeGreaterThan(Date.parse("2025-01-01"))
   expect(message).toContain(`process ${child.pid} on host ${host}`)
   expect(message).toContain("choose another --data-dir")
-  // Readers are not shut out.
+  // Readers are not excluded.
   expect(versionsIn(directory)).toEqual([])
   const exit = once(child, "exit")
   child.kill("SIGKILL")

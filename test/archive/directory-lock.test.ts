@@ -68,7 +68,7 @@ test("a directory that cannot be created or written is reported with advice", ()
   expect(refusal).toBeInstanceOf(DirectoryNotWritableError)
   expect(refusal).toMatchObject({ code: "ENOTDIR" })
   expect((refusal as Error).message).toMatch(/is not a directory, or is below a file .*Choose another --data-dir/)
-  // Nobody can write there, not even root.
+  // No one can write there, not even root.
   const inProc = thrownBy(() => lockDirectory("/proc/self/recording"))
   expect(inProc).toBeInstanceOf(DirectoryNotWritableError)
   expect((inProc as Error).message).toMatch(/cannot be created .*Choose another --data-dir/)
@@ -82,7 +82,7 @@ test.each([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
   [0xff534d42, "CIFS"],
-  // As a system with 32-bit signed types answers it.
+  // As returned by a system with 32-bit signed types.
   [0xff534d42 | 0, "CIFS"],
   [0xfe534d42, "SMB2"],
   [0x00c36400, "Ceph"],

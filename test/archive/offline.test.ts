@@ -1,4 +1,4 @@
-/** A recording read by a program of its own, through what `kubereel/archive` exports. */
+/** A recording read by a separate program, through the exports of `kubereel/archive`. */
 import { expect, test } from "vitest"
 import { ArchiveReader, NotARecordingError } from "../../src/archive/index.ts"
 import { recordingOf } from "../actors/exporter/owned-recording.ts"

@@ -1,4 +1,4 @@
-/** bin/reel.js in small checkouts of its own: which Node and which entry it starts, and that it ends as they end. */
+/** bin/reel.js in small checkouts: which Node and which entry it starts, and that it ends as they end. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
@@ -32,7 +32,7 @@ const putNode = async (script?: string): Promise<void> => {
   await chmod(path, 0o755)
 }
 
-/** Makes a Node say that it is older than it is. */
+/** Makes a Node report an older version. */
 const pretend = (version: string): string =>
   `data:text/javascript,Object.defineProperty(process,"version",{value:"${version}"})`
 

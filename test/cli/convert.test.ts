@@ -1,4 +1,4 @@
-/** `reel convert`: the arguments, what is written, what is said, and what is left behind when it fails. */
+/** `reel convert`: the arguments, the files, the messages, and what remains after a failure. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -35,7 +35,7 @@ const listen = (server: Server): Promise<string> =>
     server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
   })
 
-/** A recorder that answers every request the same way; remembers the requests. */
+/** A recorder that sends the same response to every request and stores the requests. */
 const recorder = async (
   answer: (response: ServerResponse) => void,
 ): Promise<{ url: string; requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] }> => {
@@ -279,7 +279,7 @@ describe("an export", () => {
       exitCodes.incomplete,
       expect.stringContaining(`\nit would be incomplete: ${young.incomplete[0]}\n`),
     ])
-    // As of the export: of the usual window nobody has asked for what is older than the recording.
+    // As for the export: with the default window the time before the recording was not requested.
     expect(await asked(young, [])).toEqual([
       exitCodes.ok,
       expect.stringContaining("\nthe recording is younger than the window\n"),

@@ -15,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const run = (terminal: CapturedTerminal, ...argv: string[]): Promise<number> => sandboxCommand().run(argv, terminal)
 
-/** Resolves when the command has said how to use it. */
+/** Resolves when the command has printed how to use it. */
 const started = async (terminal: CapturedTerminal): Promise<string> => {
   for (;;) {
     const server = /API server +(\S+)/.exec(terminal.standardOutput.text())?.[1]

@@ -1,4 +1,4 @@
-/** `reel snapshot` against the embedded API server: what is in the trace, what is said, and what is left behind when it fails. */
+/** `reel snapshot` against the embedded API server: the trace, the messages, and what remains after a failure. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-/** The Containerfile, without an engine to build it: what it copies is enough for what it runs, and makes the image that is tested. */
+/** The Containerfile, without an engine to build it: the files that it copies are enough for what it runs, and give the tested image. */
 import { execFile } from "node:child_process"
 import { cpSync } from "node:fs"
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises"
@@ -40,7 +40,7 @@ test("the files that it copies are enough to build the tested image", { timeout:
   }
   const [install = "", build = "", ...more] = instructions("RUN")
   expect({ install, more }).toEqual({ install: "npm ci --no-audit --no-fund", more: [] })
-  // What "npm ci" brings is here already; a test needs no registry.
+  // The result of "npm ci" is here already; a test needs no registry.
   await symlink(join(root, "node_modules"), join(directory, "node_modules"))
   const image = join(directory, "image")
   const command = build.replace(" /image", ` ${image}`)

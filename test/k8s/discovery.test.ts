@@ -1,4 +1,4 @@
-/** Kinds are looked up in the cluster that is asked, and in the table when none is. */
+/** Kinds are looked up in the cluster if one is given, and otherwise in the table. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** What the image holds; that it is enough is shown by pod.test.ts, that two stagings are the same to the byte by containerfile.test.ts. */
+/** The content of the image; pod.test.ts tests that it is enough, and containerfile.test.ts that two stagings are identical. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -40,7 +40,7 @@ test("it contains no sources, tests, source maps, package manager or shell", asy
       /\.ts$|\.map$|\/npm|\/sh$|test-workers|^\/app\/(?!bin|dist|node_modules|LICENSE|package\.json)/.test(path),
     ),
   ).toEqual([])
-  // Not an empty list of an empty directory.
+  // Not just because the directory is empty.
   expect(files).toContain("/app/dist/workers/watcher.js")
 })
 

@@ -1,4 +1,4 @@
-/** What the manifests promise of the pod, and what is said where none can be printed. */
+/** What the manifests guarantee about the pod, and what is printed if there cannot be any. */
 import { afterAll, describe, expect, test } from "vitest"
 import { recordCommand } from "../../src/cli/record.ts"
 import { capturedTerminal } from "../cli/captured-terminal.ts"
@@ -61,7 +61,7 @@ describe("the pod", () => {
     })
     const requests = (output: Awaited<ReturnType<typeof printed>>) =>
       output.one("Deployment").spec.template.spec.containers[0].resources.requests
-    // What a node keeps free for it, so that a full disk is not its end.
+    // Reserved by the node, so that a full disk does not end it.
     expect(requests(without)["ephemeral-storage"]).toBe("5Gi")
     const claimed = await printed("--offline", "--volume-claim", "--size", "5Gi", "--storage-class", "fast")
     expect(claimed.one("PodDisruptionBudget").spec.maxUnavailable).toBe(1)
@@ -119,7 +119,7 @@ describe("--auth token", () => {
     const [{ args, volumeMounts }] = containers
     const mounted = volumeMounts.find(({ name }: { name: string }) => name === "tokens")
     expect(args).toEqual(expect.arrayContaining(["--auth=token", `--token-file=${mounted.mountPath}/tokens`]))
-    // A file of its own (subPath) would never change.
+    // A single mounted file (subPath) would never change.
     expect(mounted).toEqual({ name: "tokens", mountPath: expect.any(String), readOnly: true })
     expect(volumes.find(({ name }: { name: string }) => name === "tokens").secret).toEqual({
       secretName: "second-tokens",
@@ -135,7 +135,7 @@ describe("--auth token", () => {
     expect(one("ServiceMonitor").spec.endpoints[0].authorization).toEqual({
       credentials: { name: "who", key: "metrics" },
     })
-    // Who has a token is nobody's to review, and the manifests hold none.
+    // Tokens need no reviews, and the manifests contain none.
     expect(objects.map(({ kind }) => kind)).not.toContain("Secret")
     expect(JSON.stringify(one("ClusterRole").rules)).not.toContain("reviews")
     expect(objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => metadata.name)).not.toContain(

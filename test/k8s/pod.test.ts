@@ -26,7 +26,7 @@ afterAll(async () => {
   await sandbox?.close()
 })
 
-/** What the Deployment and its ConfigMap give to the container; only the port is any free one, on the loopback address. */
+/** What the Deployment and its ConfigMap pass to the container, except that the port is any free one, on the loopback address. */
 const pod = (configuration?: string, { one }: Printed = manifests): PodSettings => {
   const [container] = one("Deployment").spec.template.spec.containers
   const texts = Object.entries(one("ConfigMap").data as Record<string, string>)
@@ -78,7 +78,7 @@ test("stopped during a burst it ends in time, and the next one misses nothing", 
   for (const [index, name] of names.entries()) {
     createDeployment(name)
     if (index === 1500) ending = first.terminate()
-    // Lets the server send, and the recorder end, while there is more to come.
+    // Lets the server send, and the recorder end, before everything has arrived.
     if (index % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   const end = await ending

@@ -1,4 +1,4 @@
-/** When the reader's thread exists, and what becomes of a question when it ends. */
+/** When the reader's thread exists, and what happens to a query when it ends. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** `coverage`: how the nth life answers, from 1. */
+/** `coverage`: the reply of the nth life, from 1. */
 const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = () => Effect.succeed(empty)) => {
   const clock = new ManualClock()
   const system = new ActorSystem({ random: () => 0 })

@@ -103,7 +103,7 @@ const piecesOf = async (pieces: AsyncIterable<Uint8Array>): Promise<Buffer> => {
   return Buffer.concat(taken)
 }
 
-/** What the writer makes of the same window by itself, one event after the other. */
+/** The writer's output for the same window without batches, one event after another. */
 const written = (window: ExportWindow): Buffer => {
   const writer = newWriter()
   const objectOf = (bytes: Uint8Array): JsonObject => parseExactJson(bytes) as JsonObject
@@ -117,7 +117,7 @@ const written = (window: ExportWindow): Buffer => {
   return Buffer.concat([...writer.finish()])
 }
 
-/** Takes a batch when it is told to, and gives batches back in the order it is told. */
+/** Takes a batch when told to, and returns batches in the given order. */
 const fickle = (choices: ReadonlyArray<number>): Encoding & { readonly taken: number } => {
   let next = 0
   let taken = 0

@@ -50,7 +50,7 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
   return directory
 }
 
-/** An export of all of it, owned objects included unless something else is asked for. */
+/** An export of all of it, including owned objects unless requested otherwise. */
 export const exportOf = async (
   directory: string,
   kinds: ReadonlyArray<string>,

@@ -1,4 +1,4 @@
-/** What SimKube 2.7 gets wrong in the window of an export, and ours must not: each by its number (docs/reference/testing.md). */
+/** Defects of SimKube 2.7 in the window of an export that ours must not have, each by its number (docs/reference/testing.md). */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"

@@ -1,4 +1,4 @@
-/** Which failed look-ups people are told of. */
+/** Which failed look-ups are logged. */
 import { expect, test } from "vitest"
 import { FailureAlarms } from "../../../src/actors/owner-resolver/alarms.ts"
 

@@ -1,4 +1,4 @@
-/** What a recording knows of owners, as the owner-resolver reads it beside the store that writes it. */
+/** The ownership facts of a recording, as the owner-resolver reads them while the store writes. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -34,7 +34,7 @@ test("open owners are read once, for any number of them, including one named whi
     )
     const read: Array<string> = []
     for (const { uid } of graph.open()) {
-      // Behind all others, and nothing keeps it from being committed.
+      // After all others, and nothing prevents it from being committed.
       if (read.length === 0) write(answer("p", referencing("late"), true))
       read.push(uid)
     }

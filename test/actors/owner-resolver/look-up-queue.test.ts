@@ -25,7 +25,7 @@ const failure = (given: Partial<Extract<LookUpOutcome, { tag: "failed" }>> = {})
   ...given,
 })
 
-/** A queue whose requests are answered by hand. */
+/** A queue whose requests the test completes. */
 class Bench {
   readonly clock = new ManualClock()
   readonly asked: Array<{
@@ -60,7 +60,7 @@ class Bench {
     )
   }
 
-  /** What is being asked and has no answer. */
+  /** The requests without a result. */
   get askedUids(): ReadonlyArray<string> {
     return this.asked.map((asked) => asked.question.uid)
   }

@@ -1,4 +1,4 @@
-/** One question about an owner, put to a real HTTP server. */
+/** Single look-ups of an owner at a real HTTP server. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
@@ -185,11 +185,11 @@ describe("a failure is not a result, and states its scope", () => {
     [403, "kind", undefined],
     [429, "server", 1],
     [429, "server", 7],
-    // A conversion webhook, an aggregated server: one kind's trouble.
+    // A conversion webhook, an aggregated server: limited to one kind.
     [500, "kind", undefined],
     [502, "kind", undefined],
     [503, "kind", undefined],
-    // The API server itself is going away, or overloaded.
+    // The API server itself is shutting down, or overloaded.
     [503, "server", 30],
     [400, "question", undefined],
   ] as const)("status %i: %s, Retry-After %s", async (status, reach, seconds) => {

@@ -21,11 +21,11 @@ const questionOf = (uid: string, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => (
 })
 
 interface BenchOptions {
-  /** What was answered before, by UID; with nothing in it, an object of the recording. */
+  /** Previous results, by UID; an empty one is an object of the recording. */
   readonly graph?: Readonly<Record<string, Partial<EarlierAnswer> | "recorded">>
-  /** UIDs of owners that wait for an answer in the database. */
+  /** UIDs of owners in the database that are to be looked up. */
   readonly open?: ReadonlyArray<string>
-  /** What the API server answers; nothing for what is not here. */
+  /** Results of the API server; nothing for those not listed. */
   readonly server?: Readonly<Record<string, LookUpOutcome>>
   readonly recordedKinds?: ReadonlyArray<string>
   readonly maximumPending?: number
@@ -63,7 +63,7 @@ const bench = ({
     random: () => 0.5,
     limits: { ...defaultLookUpLimits, maximumPending },
     listener: {
-      // As the store does: what was learnt stays when the owner goes.
+      // As in the store: what was learnt is kept when the owner goes.
       answered: (answer) => {
         answers.push(answer)
         const { uid, found: isFound, namespace, recorded } = answer
@@ -114,12 +114,12 @@ describe("the owner-resolver", () => {
     const { resolver, asked, answers } = bench({
       graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) }, app: "recorded" },
     })
-    // What was answered is asked again, for it may have been adopted since.
+    // A known owner is looked up again, because it may have been adopted since.
     resolver.consider(questionOf("rs"))
     expect(asked).toEqual(["rs", "web"])
     resolver.consider(questionOf("app"))
     expect(asked).toEqual(["rs", "web"])
-    // Nobody was asked, and the row need not stand open.
+    // No look-up was made, and the row need not stay open.
     expect(answers).toMatchObject([{ uid: "app", recorded: true }])
   })
 

@@ -1,4 +1,4 @@
-/** A reader that is killed again and again answers, or refuses with a reason; recording does not notice. */
+/** A reader that is killed repeatedly returns results, or errors with a reason; recording is not affected. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { RecordedSandbox, tracked, until } from "../../recorder/recorded/recorded-sandbox.ts"

@@ -1,4 +1,4 @@
-/** The reader's answers, its refusals, and how questions wait for one another. */
+/** The reader's results and errors, and how queries wait for one another. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { describe, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** Which owners the store asks about, and what it does when nobody keeps up. */
+/** Which owners the store sends to the resolver, and what it does if the resolver does not keep up. */
 import { expect, test } from "vitest"
 import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
 import type { NamedOwner } from "../../../src/archive/rows/owner-sets.ts"
@@ -17,7 +17,7 @@ const asked = () => {
     },
   }
   const questions = new OwnerQuestions(outbox)
-  // What a former life of the store may have left out.
+  // What a previous life of the store may have left out.
   expect(frames.splice(0)).toEqual([{ questions: [], rescan: true }])
   return { frames, outbox, questions, becomeWritable: () => writable?.() }
 }

@@ -1,4 +1,4 @@
-/** Owners that change after an object was met are told of, once, whatever `detect` counts. */
+/** Changed owners of a known object are sent to the store once, with any `detect`. */
 import { expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 

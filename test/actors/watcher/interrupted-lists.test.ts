@@ -1,6 +1,6 @@
 /**
- * Lives of a watcher that end in the middle of a list, or begin with another selection, over a real recording: the next life
- * must list, and a gap must say what is not known.
+ * Lives of a watcher that end in the middle of a list, or begin with another selection, over a real recording: the next life must list, and
+ * a gap must record what is not known.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** One life: what `live` does is recorded, whether or not it ends in order. Answers what the next life is told. */
+/** One life: what `live` does is recorded, even if it does not end in order. Returns the state for the next life. */
 const life = (selection: string, live: (bench: SinkBench) => void): KindResumePoint => {
   const archive = ArchiveWriter.open(directory)
   const state = archive.kindState(kind)

@@ -1,4 +1,4 @@
-/** What a recording of several namespaces claims of each of them, and of the kind: never more than it holds. */
+/** What a recording of several namespaces states about each of them and about the kind: never more than it contains. */
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -38,7 +38,7 @@ const populated = (): PlayedCluster => {
   return cluster
 }
 
-/** Long enough that moments can be told apart. */
+/** Long enough to distinguish times. */
 const minute = 60_000
 
 describe("a kind of several namespaces is not complete as of now", () => {
@@ -148,7 +148,7 @@ const config = {
   bufferBytes: 0,
 } as const
 
-/** Of a watcher whose frames go nowhere else. */
+/** Statistics of a watcher whose frames are discarded. */
 const options = (frames: Buffer[] = []): KindWatchOptions => {
   let reserved = Buffer.alloc(0)
   return {

@@ -1,4 +1,4 @@
-/** The frames of the recording sink: when they leave, how large they get, what time they carry, and what they promise. */
+/** The frames of the recording sink: when they are sent, how large they get, and which times and completeness they state. */
 import { describe, expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 

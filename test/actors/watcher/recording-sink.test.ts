@@ -1,4 +1,4 @@
-/** What the recording sink makes of single events: what counts as a change, what is left out; and what its gaps say. */
+/** How the recording sink handles single events: what counts as a change, what is left out, and what its gaps say. */
 import { describe, expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 

@@ -84,7 +84,7 @@ describe("a recorder", () => {
     const next = new SinkBench({ objects: bench.stored(), resumeVersion, lastTime: bench.recorder.frames.lastTime })
     const resumed = await start({
       before: (sandbox) => {
-        // The same past, and then some.
+        // The same history, and more.
         holding("a", "b")(sandbox)
         holding("a")(sandbox)
         sandbox.delete("v1.ConfigMap", "default", "b")

@@ -1,4 +1,4 @@
-/** How far each namespace of a kind is recorded, through frames, commits and restarts. */
+/** The progress of each namespace of a kind, through frames, commits and restarts. */
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
@@ -87,7 +87,7 @@ test("begins with one version for all, and ends when there is one again", () => 
     completeThroughTime: before.now,
     namespaces: [{ recordedSince: before.now }, { recordedSince: 0 }],
   })
-  // While all are listed, each is still known to be as far as it was.
+  // While all are listed, each keeps its progress.
   expect(record({ listReason: "stopped" }).kind).toMatchObject({ listReason: "stopped", namespaces: [{}, {}] })
   const after = record({ completeThrough: "9" })
   expect(after.kind).toMatchObject({ completeThrough: "9", listReason: "", namespaces: [], recordedSince: before.now })

@@ -1,4 +1,4 @@
-/** Lives of pods and owners on disk: what a cut sees, and what a successor goes on from. */
+/** Pod lifecycles and owners on disk: what a cut contains, and where a successor resumes. */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
@@ -123,7 +123,7 @@ describe("pod lifecycles", () => {
     const reader = ArchiveReader.open(directory)
     expect([reader.cut(), reader.summary().events, [...reader.events()].length]).toEqual([5, 2, 2])
     reader.close()
-    // Also where nothing but a life was recorded last.
+    // Even if only a lifecycle was recorded last.
     using successor = opened(directory)
     expect(successor.writer.cut()).toBe(5)
   })
@@ -315,11 +315,11 @@ describe("owners", () => {
       source: "recorded",
     })
     expect(ownersIn(directory, "uid-1", "v1.Pod")).toMatchObject({ name: "pod-1", ownerReferences: [owner] })
-    // Known to have none is not the same as unknown.
+    // Known to have no owners is not the same as unknown.
     expect(ownersIn(directory, "o-2")).toMatchObject({ source: "recorded", ownerReferences: [] })
     expect([ownersIn(directory, "o-3"), ownersIn(directory, "rs-uid")]).toEqual([undefined, undefined])
     expect(archive.writer.commit().namedOwners).toEqual([])
-    // Whoever names it again asks again: it may have been adopted meanwhile.
+    // A new object that names it causes another look-up: it may have been adopted meanwhile.
     const again = archive.commit({ gvk: "v1.Pod", tracksPods: false, objects: [object(1, { ownerReferences })] })
     expect(again.namedOwners).toHaveLength(1)
   })
@@ -358,7 +358,7 @@ describe("owners", () => {
     )
     const { acknowledgements, namedOwners } = archive.writer.commit()
     expect(acknowledgements).toEqual([{ sender: "resolver", incarnation, number: 1 }])
-    // What stands above an answered owner is open with the same commit, and whoever asked knows of it.
+    // The owners of a looked-up owner are open with the same commit, and the resolver knows of them.
     expect(namedOwners).toEqual([])
     expect(openIn(directory)).toEqual(["deployment", "rs-uid"])
     expect(ownersIn(directory, "o-1")).toMatchObject({ source: "recorded", ownerReferences: [owner] })
@@ -384,7 +384,7 @@ describe("owners", () => {
     archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
     expect(ownersIn(directory, "u", "apps/v1beta1.ReplicaSet")).toMatchObject({ source: "gone" })
     expect(ownersIn(directory, "u")).toMatchObject({ source: "learnt", ownerReferences: [owner] })
-    // What is recorded is the same object in every version of its kind.
+    // A recorded object is the same in every version of its kind.
     expect(ownersIn(directory, "o-1", "apps/v1beta1.ReplicaSet")).toMatchObject({ gvk: "apps/v1.ReplicaSet" })
     expect(ownersIn(directory, "o-1", "v1.ReplicaSet")).toBeUndefined()
   })
@@ -435,7 +435,7 @@ const ownersIn = (directory: string, uid: string, gvk = "apps/v1.ReplicaSet") =>
   }
 }
 
-/** UIDs of the owners that wait for an answer. */
+/** UIDs of the owners that are to be looked up. */
 const openIn = (directory: string) => {
   const database = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
   const open = database.prepare("SELECT uid FROM owner WHERE state = 'open' ORDER BY uid").all()

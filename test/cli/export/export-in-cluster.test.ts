@@ -50,7 +50,7 @@ const sendTrace: Answer = (response) => {
   response.end()
 }
 
-/** A recorder in its pod, and the API server before it. */
+/** A recorder in its pod, and the API server in front of it. */
 const cluster = async (answer: Answer = sendTrace, options: Partial<ServiceProxyOptions> = {}) => {
   const asked: Asked[] = []
   const recorder = await startWebServer((request, response) => {
@@ -74,7 +74,7 @@ const cluster = async (answer: Answer = sendTrace, options: Partial<ServiceProxy
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Writes a kubeconfig and answers its path. */
+/** Writes a kubeconfig and returns its path. */
 const kubeconfig = async (server: string, clusterSettings: Settings = {}, user?: Settings): Promise<string> => {
   const path = join(folder, "kubeconfig")
   const authority = Buffer.from(certificates.authority).toString("base64")
@@ -137,7 +137,7 @@ describe("an export from a recorder in a cluster", () => {
     expect(api.seen.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${kubeconfigToken}`))
     expect(asked[0]?.headers).toMatchObject({ "kubereel-authorization": `Bearer ${kubeconfigToken}` })
     expect(asked[0]?.headers.authorization).toBeUndefined()
-    // Nothing but the export goes to the recorder.
+    // Only the export request goes to the recorder.
     expect(api.seen[0]?.headers["kubereel-authorization"]).toBeUndefined()
   })
 
@@ -240,7 +240,7 @@ describe("the port of the Service", () => {
     const { api } = await cluster(sendTrace, { ports })
     expect((await run({ service, path: await kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
     expect(api.seen.at(-1)?.line).toContain(`/services/kubereel:${port}/proxy/export`)
-    // Who names it asks for no right to look at Services.
+    // A user who names it needs no permission to get Services.
     expect(api.seen).toHaveLength(service.includes(":") ? 1 : 2)
   })
 
@@ -280,7 +280,7 @@ describe("an obstacle is reported, and nothing is written", () => {
     return result
   }
 
-  /** Of an API server that answers everything but the question about the Service like this. */
+  /** For an API server that responds like this to everything except the request for the Service. */
   const refusedWith = async (code: number, reason: string, message: string, headers: Record<string, string> = {}) => {
     const { api } = await cluster(sendTrace, {
       instead: (request, response) => {

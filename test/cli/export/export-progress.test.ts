@@ -183,7 +183,7 @@ describe("a trace that is arriving", () => {
       check.add(Buffer.from(line))
       return check.counted()
     })
-    // What may be the last line is no event until another follows.
+    // A possible last line is not counted as an event until another one follows.
     expect(counts.map(({ events }) => events)).toEqual([0, 0, 1, 2, 3, 4])
   })
 

@@ -1,4 +1,4 @@
-/** The recorder as a command, without the process: what it asks of its actors for the sake of a terminal. */
+/** The recorder as a command, without the process: which queries to its actors a terminal causes. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -2,7 +2,7 @@ import { Writable } from "node:stream"
 import { describe, expect, test } from "vitest"
 import { createLogSink } from "../../../src/cli/terminal/log-sink.ts"
 
-/** A reader who takes nothing until told, and then a number of pieces. */
+/** A reader that takes nothing until told to, and then a number of pieces. */
 const reluctantReader = () => {
   const taken: Array<string> = []
   const held: Array<() => void> = []
@@ -72,7 +72,7 @@ describe("a log that no one reads", () => {
     const told: Array<number> = []
     const written: Array<string> = []
     const state = { writableLength: 100 }
-    // As of a pipe whose other end is gone: what it held is forgotten, and nothing drains.
+    // Like a pipe whose other end is gone: its content is discarded, and nothing drains.
     const broken = new Writable()
     Object.defineProperty(broken, "writableLength", { get: () => state.writableLength })
     const sink = createLogSink({

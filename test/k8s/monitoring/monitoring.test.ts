@@ -1,4 +1,4 @@
-/** Alerts and dashboard speak of metrics and labels that a recorder has. */
+/** Alerts and dashboard use metrics and labels that a recorder has. */
 import { readFile } from "node:fs/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { alerts, dashboard, dashboardExpressions } from "../../../src/k8s/index.ts"
@@ -24,7 +24,7 @@ beforeAll(async () => {
       ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "none", uid: "1" }],
     },
   })
-  // An actor's metrics come with its first answer.
+  // An actor's metrics arrive with its first reply.
   await recorder.until(async () => (await recorder.get("/metrics")).text.includes("kubereel_mailbox_"), "mailboxes")
   samples = parsePrometheusText((await recorder.get("/metrics")).text)
 })
@@ -33,7 +33,7 @@ afterAll(() => sandbox?.close())
 /** Labels that Prometheus adds to what it scrapes from a pod. */
 const scraped = ["namespace", "pod"]
 
-/** A metric, and the labels that are asked of it. */
+/** A metric, and the labels that are used with it. */
 const usesOf = (expression: string): ReadonlyArray<{ readonly name: string; readonly labels: ReadonlyArray<string> }> =>
   [...expression.matchAll(/\b((?:kubereel|process)_[a-z_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = "", selectors = ""]) => ({
@@ -42,7 +42,7 @@ const usesOf = (expression: string): ReadonlyArray<{ readonly name: string; read
     }),
   )
 
-/** Nothing but functions and operators may be left of an expression without its metrics. */
+/** Only functions and operators may remain of an expression without its metrics. */
 const strangers = (expression: string): ReadonlyArray<string> =>
   expression
     .replace(/"[^"]*"/g, "")
@@ -105,7 +105,7 @@ test("every alert is explained in the guide", async () => {
 
 test("every metric is in the reference", async () => {
   const page = await readFile(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
-  // `…_recorded_total` goes on from the name before it, `x_{a,b}` are two, and other braces hold labels.
+  // `…_recorded_total` continues the previous name, `x_{a,b}` are two, and other braces contain labels.
   const documented = [...page.matchAll(/`((?:kubereel_|process_|…_)[^`]*)`/g)].flatMap(([, token = ""]) => {
     const [, head = "", choices = "", tail = ""] = /^(.*_)\{(.*)\}(.*)$/.exec(token) ?? []
     return choices === "" ? [token.replace(/\{.*/, "")] : choices.split(",").map((each) => head + each + tail)

@@ -1,4 +1,4 @@
-/** The rights of the recorder's account: what its configuration needs, and nothing else. */
+/** The permissions of the recorder's account: what its configuration needs, and nothing else. */
 import { afterAll, describe, expect, test } from "vitest"
 import { printed } from "../printed.ts"
 import { ConfigurationFile, clusterIdentity, rightsOf } from "../rights.ts"

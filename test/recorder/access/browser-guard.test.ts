@@ -1,4 +1,4 @@
-/** Web pages of others get nothing from a recorder that asks for no token. */
+/** Web pages of other origins get nothing from a recorder that requires no token. */
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import { type Action, anonymousAccess, type Decision } from "../../../src/recorder/access/access.ts"

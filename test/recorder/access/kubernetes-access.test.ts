@@ -1,4 +1,4 @@
-/** Access by reviews, over real HTTP: against a server that answers as told, and against the sandbox. */
+/** Access by reviews, over real HTTP: against a server with scripted responses, and against the sandbox. */
 import { describe, expect, test } from "vitest"
 import type { Action } from "../../../src/recorder/access/access.ts"
 import {
@@ -47,7 +47,7 @@ const accessTo = ({ server, nowMs = () => 0, token = () => "own", unauthorized =
   return { access, decide, troubles, [Symbol.dispose]: () => access.close() }
 }
 
-/** A server where one user may do what `may` says. */
+/** A server where one user has the permissions in `may`. */
 const serverFor = (may: (attributes: ReviewQuestion["spec"]) => boolean): Promise<ReviewServer> =>
   ReviewServer.start(({ path, spec }) =>
     path.endsWith("/tokenreviews")

@@ -30,7 +30,7 @@ test("a replaced token takes effect with the next request, and the old one no lo
   await writeFile(path, first)
   const access = tokenFileAccess(path, () => expect.unreachable())
   expect((await access.decide(bearer(first), "export")).tag).toBe("allowed")
-  // As kubelets do it: another file takes the name.
+  // As kubelets do it: another file is moved to the name.
   await writeFile(`${path}.new`, second)
   await rename(`${path}.new`, path)
   expect((await access.decide(bearer(first), "export")).tag).toBe("refused")

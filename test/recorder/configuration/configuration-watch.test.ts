@@ -1,4 +1,4 @@
-/** A configuration file that changes is noticed, also as a ConfigMap volume, once, and never when it cannot be used. */
+/** A change of the configuration file is detected once, also in a ConfigMap volume, and never applied if it is invalid. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -50,7 +50,7 @@ const brief = (change: ConfigurationChange): string => {
   return change.tag === "invalid" ? change.error.message : change.tag
 }
 
-/** A directory watch that the test sets off. */
+/** A directory watch that the test triggers. */
 class ToldDirectory {
   readonly watched: Array<string> = []
   changed: () => void = () => undefined
@@ -67,7 +67,7 @@ class ToldDirectory {
   }
 }
 
-/** Watches `file`, read as it is now, with a clock that the test moves. `reads` counts readings that are complete. */
+/** Watches `file`, read as it is now, with a clock that the test advances. `reads` counts complete readings. */
 const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
   const { configuration } = await Effect.runPromise(loadConfiguration(file, load))
   const clock = new ManualClock()
@@ -92,7 +92,7 @@ const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
     ...options,
   })
   watches.push(watch)
-  /** Moves the clock and waits for what that sets off. */
+  /** Advances the clock and waits for the effects. */
   const advance = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 100) {
       clock.advance(Math.min(100, left))
@@ -100,7 +100,7 @@ const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
     }
   }
   await until(() => reads === 1 && clock.pending >= 1)
-  // What is not yet told of the first look.
+  // Changes of the first check that were not reported yet.
   await advance(200)
   return { watch, clock, told, noticed, advance, reads: () => reads }
 }

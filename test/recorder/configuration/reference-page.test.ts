@@ -1,4 +1,4 @@
-/** docs/reference/configuration.md says what the code does. */
+/** docs/reference/configuration.md agrees with the code. */
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** The body of `POST /export`: everything that is wrong with it is a 400 that names it, and nothing is ignored. */
+/** The body of `POST /export`: every mistake is a 400 that names it, and nothing is ignored. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ExportRequest, filtersOf, readExportRequest } from "../../../src/recorder/export/request.ts"
@@ -29,7 +29,7 @@ describe("an export request", () => {
   test.each(fields)("with a %s of another type is rejected, naming it", (field) => {
     for (const wrong of [null, true, 7.5, {}, [[]], "\u0000"]) {
       const request = { ...good, [field]: wrong }
-      // What a field may be is no mistake.
+      // Valid values are not mistakes.
       if (field === "dry_run" && wrong === true) continue
       if (field === "export_path" && typeof wrong === "string") continue
       const message = refusal(request)

@@ -1,4 +1,4 @@
-/** Whether an export waits for owners that are being looked up. */
+/** Whether an export waits for owner look-ups. */
 import { expect, test } from "vitest"
 import type { RecorderConfiguration } from "../../../src/recorder/configuration/tracked-kind.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"

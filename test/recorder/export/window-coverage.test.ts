@@ -1,4 +1,4 @@
-/** What of a window no recording holds: what came before a kind's first list, and what has not come yet. */
+/** The parts of a window that no recording contains: the time before a kind's first list, and the future. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -23,7 +23,7 @@ const states = (start: string, end: string, kinds = ["v1.Pod"]) =>
 describe("a window", () => {
   test("that begins before a kind was recorded lacks its beginning, regardless of other kinds", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Pod", "v1.Node"])).toEqual([
-      // Rounded to where the kind is whole.
+      // Rounded up to when the kind is complete.
       ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:20:00.000Z"],
     ])
     expect(states("2026-11-21T10:10:00.002Z", "2026-11-21T10:20:00Z")).toEqual([])

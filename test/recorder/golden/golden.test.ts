@@ -1,6 +1,4 @@
-/**
- * What SimKube's own tracer exported for a minute, and what we export for the same minute, from the same watch lines.
- */
+/** Compares SimKube's own export of one minute with ours, from the same watch lines. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,14 +16,14 @@ import { formatExactJson, type JsonObject } from "../../../src/trace/json/exact-
 import { readRecording } from "../../harness/recorded-watches.ts"
 import { recordLines } from "./record-lines.ts"
 
-/** JSON pointers of what we take out and SimKube leaves in. A closed list: every other byte of every object agrees. */
+/** JSON pointers that we remove and SimKube keeps. A closed list: every other byte of every object agrees. */
 const sanitisedPointers: ReadonlyArray<string> = ["/status", "/metadata/finalizers", "/metadata/ownerReferences"]
 
 interface Golden {
   readonly name: string
   /** Applied, deleted and index entries in SimKube's export. */
   readonly size: readonly [applied: number, deleted: number, index: number]
-  /** Objects that SimKube left out because the trace holds their owner, by prefix of `gvk namespace/name`. */
+  /** Objects that SimKube omitted because the trace contains their owner, by prefix of `gvk namespace/name`. */
   readonly owned: ReadonlyArray<string>
   /** Lifecycles in SimKube's export. */
   readonly lives: number
@@ -46,7 +44,7 @@ const goldens: ReadonlyArray<Golden> = [
       "v1.Pod team-b/migrate-",
     ],
   },
-  // The second run of the CronJob, at :40, was recorded and lay beyond the window.
+  // The second run of the CronJob, at :40, was recorded and is beyond the window.
   { name: "recording-2", size: [7, 3, 5], owned: [], lives: 8, until: 1_795_257_540 },
 ]
 
@@ -163,7 +161,7 @@ async function exportRecording(
   return readTrace(Buffer.concat(chunks))
 }
 
-/** What an owner-resolver would have asked: the owners of kinds that were watched but are not tracked. */
+/** The owners that an owner-resolver would have looked up: of kinds that were watched but are not tracked. */
 async function learnOwners(folder: string, tracked: ReadonlySet<string>, directory: string): Promise<void> {
   const kinds = (await readRecording(folder)).map((kind) => ({ ...kind, gvk: formatGvk(kind.resource.gvk) }))
   const answers = kinds
@@ -222,7 +220,7 @@ function keyOf(object: JsonObject): string {
   return `${String(object["apiVersion"])}.${String(object["kind"])} ${namespace}${String(metadata["name"])}`
 }
 
-/** A copy without what the pointers (of object members only) point to. */
+/** A copy without the fields at the pointers (of object members only). */
 function without(object: JsonObject, pointers: ReadonlyArray<string>): JsonObject {
   const copy = structuredClone(object) as Record<string, JsonObject>
   for (const pointer of pointers) {

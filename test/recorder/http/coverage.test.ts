@@ -55,7 +55,7 @@ describe("of a recording", () => {
 
   const of = ({ kinds }: Coverage, gvk: string) => kinds.find((kind) => kind.gvk === gvk)
 
-  /** A client's present: what is to come is missing from no trace. */
+  /** The client's current time: the future is missing from no trace. */
   const untilNow = () => ({ end_time: Date.now() * 1000 })
 
   const forecast = async (more: object = {}): Promise<ExportForecast> => {

@@ -1,4 +1,4 @@
-/** What happens to one kind is nothing to another. */
+/** Events of one kind do not affect another. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { patient } from "../../harness/patience.ts"
@@ -28,7 +28,7 @@ test("20 expired watches of one kind do not affect another kind's stream", { tim
         () => `410 number ${forced}`,
         10_000,
       )
-      // Not its state, which is still that of before for a moment: a second 410 in one list would be one gap for both.
+      // Not its state, which is briefly still the previous one: a second 410 in one list would be one gap for both.
       await until(
         async () => (await gapsOf(recorded, "v1.ConfigMap")) >= forced,
         () => `gap number ${forced}`,

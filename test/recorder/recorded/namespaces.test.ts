@@ -1,4 +1,4 @@
-/** One recording of several namespaces, each of them watched by itself: what happens to one is nothing to the others. */
+/** One recording of several namespaces, each of them watched separately: events of one do not affect the others. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -78,7 +78,7 @@ const detailOf = ({ actors }: RecordedSandbox): string =>
     .map(({ state, detail }) => `${state}: ${detail}`)
     .join()
 
-/** Changes of both namespaces, one after the other, as long as `goesOn`. */
+/** Alternating changes of both namespaces, as long as `goesOn`. */
 const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Promise<void> => {
   for (let round = 0; goesOn(round); round++) {
     for (const namespace of [...both, "elsewhere"]) {
@@ -99,7 +99,7 @@ test("two namespaces are recorded by two watches and no other request; objects o
   await caughtUpIn(recorded, sandbox, configMaps, both)
   const { changes, gaps } = await recorded.export()
   const wanted = ledgerIn(sandbox, configMaps, both)
-  // Changes of one namespace come in their order; of both, as two streams bring them.
+  // Changes of one namespace are in order; those of both are interleaved by two streams.
   for (const namespace of both) {
     const uids = new Set(ledgerIn(sandbox, configMaps, [namespace]).map(({ uid }) => uid))
     const found = changes.filter(({ uid }) => uids.has(uid))
@@ -112,7 +112,7 @@ test("two namespaces are recorded by two watches and no other request; objects o
     [1, 1],
   ])
   const beyond = server.asked.filter(({ pathname }) => !both.some((each) => pathname.includes(`/namespaces/${each}/`)))
-  // What there is on the server, and which cluster it is.
+  // The objects on the server, and which cluster it is.
   expect([...new Set(beyond.map(({ pathname }) => pathname))].sort()).toEqual([
     "/api/v1",
     "/api/v1/namespaces/kube-system",
@@ -130,7 +130,7 @@ test("a 410 in one namespace causes a gap and a list of that namespace only; the
   const listedBefore = server.lists("stock")
   const watchedBefore = server.watches("stock")
   server.answer("shop", expired, 1, resumes)
-  // What vanished from one while nobody watched it must not take anything of the other with it.
+  // Objects that vanished from one while it was not watched must not affect the other.
   server.answer("shop", { code: 503, reason: "ServiceUnavailable", message: "later" }, 1, (url) => !resumes(url))
   server.hangUp("shop")
   sandbox.delete(configMaps, "shop", "goes")
@@ -163,7 +163,7 @@ test("a 410 in one namespace causes a gap and a list of that namespace only; the
   expect(await aliveIn(recorded)).toEqual(aliveOf(sandbox))
 })
 
-/** Objects alive at the end of what is recorded. */
+/** Objects alive at the end of the recording. */
 const aliveIn = async (recorded: RecordedSandbox): Promise<ReadonlyArray<string>> => {
   const alive = new Map<string, string>()
   for (const { uid, action, name } of (await recorded.export()).changes) {
@@ -247,7 +247,7 @@ test("a forbidden namespace is named with the missing permission; the other is r
     ).kinds[0]
   expect(coverage()).toMatchObject({ state: "forbidden", ranges: [] })
 
-  // Another life: what is permitted goes on where it was, and is not listed a second time.
+  // Another life: the permitted namespace resumes where it was, and is not listed a second time.
   await recorded.stopRecording()
   put(sandbox, "shop", "meanwhile")
   const again = await record(server, both, recorded.directory)
@@ -313,14 +313,14 @@ test("a namespace is added and another removed while recording: the remaining on
   put(sandbox, "shop", "last")
   await caughtUpIn(recorded, sandbox, configMaps, ["shop"])
   expect(server.lists("shop")).toBe(1)
-  // And the whole cluster: what one version says of all of it nobody knows, so it is listed.
+  // And the whole cluster: no version covers all of it, so it is listed.
   await actors.reconfigure([tracked(configMaps)])
   await watching(recorded)
   await recorded.reached(configMaps, BigInt(sandbox.resourceVersion))
   expect(gapsOf(recorded).at(-1)?.detail).toBe(
     "what is recorded of the kind was changed from namespaces shop to all namespaces; its current state was listed",
   )
-  // Back to several: the version of the whole holds for each of them.
+  // Back to several: the version of the whole applies to each of them.
   await actors.reconfigure([within(both)])
   await watching(recorded)
   expect(both.map((namespace) => server.lists(namespace))).toEqual([1, 1])
@@ -456,7 +456,7 @@ test("pod lifecycles are followed in each namespace, and a list of one ends none
     }
   }
   expect(livesOf(first)).toEqual(["shop/goes runs", "shop/stays runs", "stock/goes runs", "stock/stays runs"])
-  // It goes on where it was; then one namespace is listed because the server has forgotten, and the other is not.
+  // It resumes where it was; then one namespace is listed because the server has dropped its history, and the other is not.
   server.answer("shop", expired, 1, resumes)
   sandbox.delete(pods, "shop", "goes")
   const second = await server.record({ kinds, directory })
@@ -495,7 +495,7 @@ test("pod lifecycles that are switched on for recorded pods of several namespace
   reader.close()
   expect(lives.sort()).toEqual(["shop/one", "stock/one"])
   expect(both.map((namespace) => server.lists(namespace))).toEqual([2, 2])
-  // Whose list is complete first is the server's business.
+  // Which list is complete first depends on the server.
   const gaps = gapsOf(recorded).map(({ gvk, reason, namespace }) => `${gvk} ${reason} ${namespace}`)
   expect(gaps.sort()).toEqual([`${pods} stopped shop`, `${pods} stopped stock`])
 })
@@ -573,7 +573,7 @@ test(`after any events in any namespace, the recording ends in the state of the 
       .map(({ resourceVersion }) => Number(resourceVersion))
     const missing = wanted.filter(({ resourceVersion }) => !versions.includes(Number(resourceVersion)))
     const own = gaps.filter((gap) => gap.namespace === namespace)
-    // Every change that is missing lies in a gap of its own namespace.
+    // Every missing change is in a gap of its own namespace.
     const uncovered = missing.filter(
       ({ resourceVersion }) =>
         !own.some(

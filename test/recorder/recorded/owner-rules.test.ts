@@ -1,4 +1,4 @@
-/** What an export makes of ownership, on a real recording: each rule by the defect of SimKube 2.7 that it answers. */
+/** The effects of ownership on an export, on a real recording: each rule is named by the defect of SimKube 2.7 that it avoids. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import type { KubernetesObject, StoredObject } from "../../../src/sandbox/index.ts"
 import { type Container, type ExportWishes, OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
@@ -12,7 +12,7 @@ const job = "batch/v1.Job"
 const fleet = "example.com/v1.Fleet"
 
 let recorder: OwnerRecorder
-/** Each test has a namespace of its own, so that one recorder serves all. */
+/** Each test has its own namespace, so that one recorder serves all. */
 let namespace = ""
 let tests = 0
 
@@ -45,7 +45,7 @@ const putPod = (name: string, life: Container | undefined, owner?: StoredObject)
   put(pod, name, owner === undefined ? {} : ownedBy(owner), podThat(life))
 const remove = (gvk: string, name: string): void => void recorder.sandbox.delete(gvk, namespace, name)
 
-/** What the trace says of this test's own objects, in short names. */
+/** The part of the trace about this test's own objects, in short names. */
 const exported = async (wishes: ExportWishes = {}) => {
   await recorder.recorded()
   const { objects, deleted, lifecycles, unknownOwners } = await recorder.trace(wishes)
@@ -79,7 +79,7 @@ describe("W-09: an owned object is left out, in whatever order the objects were 
     const owner = put(deployment, "web")
     const between = put(replicaSet, "web-1", ownedBy(owner))
     putPod("web-1-a", { start: 100 }, between)
-    // Learns what is between them while it exists.
+    // Looks up the objects between them while they exist.
     await exported()
     remove(pod, "web-1-a")
     remove(replicaSet, "web-1")
@@ -303,7 +303,7 @@ describe("filters", () => {
     inOwnNamespace()
     putPod("sailor", { start: 100 }, putCluster(fleet, "fleet"))
     expect((await exported()).objects).toEqual([`${fleet} ${namespace}-fleet`])
-    // The empty name stands for objects without a namespace.
+    // The empty name matches objects without a namespace.
     expect((await exported({ filters: { excluded_namespaces: [""] } })).objects).toEqual([`${pod} sailor`])
   })
 

@@ -1,4 +1,4 @@
-/** Which watcher follows the lives of pods. */
+/** Which watcher follows pod lifecycles. */
 import { expect, test } from "vitest"
 import { type WatchedKinds, watchedKinds } from "../../../src/recorder/pod-stream.ts"
 import { tracked } from "./recorded-sandbox.ts"

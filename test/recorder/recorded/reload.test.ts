@@ -1,4 +1,4 @@
-/** What is recorded is changed while it is being recorded: only what the change concerns is touched, and nothing is lost. */
+/** The set of kinds is changed while recording: only what the change concerns is touched, and nothing is lost. */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
@@ -27,11 +27,11 @@ const jobs = "batch/v1.Job"
 const pods = "v1.Pod"
 const lives = "lifecycle/v1.Pod"
 
-/** Watches opened; one of them may begin with all objects instead of a list. */
+/** Number of watches opened; one of them may begin with all objects instead of a list. */
 const watches = ({ sandbox }: RecordedSandbox, resource: string): number =>
   sandbox.requests.count({ verb: "watch", resource })
 
-/** How often all objects were asked for. With `limit=1` one that resumes only asks for the present version. */
+/** Number of requests for all objects. A resuming watcher only requests the current version, with `limit=1`. */
 const lists = ({ sandbox }: RecordedSandbox, resource: string): number =>
   sandbox.requests
     .entries({ resource })
@@ -56,7 +56,7 @@ const eventsReach = (workload: Workload, events: number): Promise<void> =>
     15_000,
   )
 
-/** Gaps of all kinds, those that are not recorded any more included. */
+/** Gaps of all kinds, including those that are no longer recorded. */
 const gapsOf = (recorded: RecordedSandbox): ReadonlyArray<string> => {
   const reader = ArchiveReader.open(recorded.directory)
   try {
@@ -67,8 +67,8 @@ const gapsOf = (recorded: RecordedSandbox): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a recording is complete that began with a list, made at some version up to `latest`: what the best guess at
- * that version leaves unexplained, `[]` if nothing.
+ * Checks whether a recording is complete that began with a list at some version up to `latest`: returns the differences for the best guess
+ * of that version, `[]` if there are none.
  */
 const unexplained = (
   found: ReadonlyArray<Change>,
@@ -132,7 +132,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycle
     expect(actors.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
     await inPlace(recorded)
     const listedAt = sandbox.resourceVersion
-    // Long enough for the store to look whether its files are still the ones it writes to.
+    // Long enough for the store to check whether its files are still the ones it writes to.
     await eventsReach(workload, workload.events + 1500)
     workload.stop()
     podWorkload.stop()
@@ -144,7 +144,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycle
       expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
     }
     expect(gapsOf(recorded)).toEqual([])
-    // The one that stayed: the same life, the same stream. The one that was changed resumed.
+    // The kind that stayed: the same life, the same stream. The kind that was changed resumed.
     expect(actors.watchers[0]?.watcher).toBe(deploymentWatcher)
     expect(deploymentWatcher?.incarnation).toBe(life)
     expect([watches(recorded, "deployments"), lists(recorded, "deployments")]).toEqual([1, 1])
@@ -152,14 +152,14 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycle
     expect([watches(recorded, "jobs"), lists(recorded, "jobs")]).toEqual([1, 1])
     expect([watches(recorded, "pods"), lists(recorded, "pods")]).toEqual([1, 1])
     expect(sandbox.watchCount("statefulsets")).toBe(0)
-    // The one that was added holds all of its list and all that followed.
+    // The added kind contains all of its list and everything afterwards.
     const ofJobs = exported.changes.filter(({ gvk }) => gvk === jobs)
     expect(unexplained(ofJobs, ledgerOf(sandbox, jobs), BigInt(listedAt))).toEqual([])
     expect(ofJobs.length).toBeGreaterThan(50)
     const reader = ArchiveReader.open(recorded.directory)
     expect([...reader.podLives({ cut: reader.cut() })].length).toBeGreaterThan(10)
     reader.close()
-    // The one that was removed is complete up to where it says, and says no more than that.
+    // The removed kind is complete up to the reported point, and reports no more than that.
     const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
     expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
     const now = Date.now() * 1000
@@ -177,7 +177,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycle
     )
     expect(series?.samples.map(({ labels }) => labels?.kind)).toEqual([deployments, configMaps, jobs, lives])
 
-    // It comes back: the server still has what happened meanwhile, so nothing is missing, and nothing was listed again.
+    // It is added again: the server still has the changes made meanwhile, so nothing is missing, and nothing was listed again.
     const back = await actors.reconfigure([tracked(deployments), tracked(statefulSets)])
     expect(back).toMatchObject({ added: [statefulSets], restarted: [], kept: [deployments] })
     expect(back.removed.map(({ gvk }) => gvk)).toEqual([configMaps, jobs, lives])
@@ -231,7 +231,7 @@ test("lifecycles switched on while Pods are recorded restart only the watcher of
     const reader = ArchiveReader.open(recorded.directory)
     const found = new Map([...reader.podLives({ cut: reader.cut() })].map((each) => [each.uid, each]))
     reader.close()
-    // Every pod that exists and has run is followed, with the end that its last status says.
+    // Every pod that exists and has run is followed, with the end in its last status.
     const running = [...podWorkload.stories].filter(([, { isGone }]) => !isGone)
     expect(running.length).toBeGreaterThan(10)
     for (const [uid, { end }] of running) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
@@ -256,7 +256,7 @@ test("a kind that is added again after the server has dropped its history leaves
     await actors.reconfigure([tracked(deployments)])
     for (let index = 0; index < 100; index++) workload.change()
     await actors.reconfigure([tracked(deployments), tracked(configMaps)])
-    // It says "watching" for a moment: the server accepts the watch before it finds that it has forgotten.
+    // It is briefly "watching": the server accepts the watch before it finds that its history is gone.
     await until(
       async () => gapsOf(recorded).length > 0,
       () => "a gap to be recorded",
@@ -381,7 +381,7 @@ test("owners of a kind that is no longer recorded are looked up, and the store c
     expect(settled).toEqual({ unknown: 0, first: [] })
     const names = sandbox.requests.entries({ verb: "get", resource: "replicasets" }).map(({ name }) => name)
     expect(names).toEqual(["after"])
-    // Recorded once more: nobody is asked for, by the resolver that runs now either.
+    // Recorded again: no owner is looked up, not by the running resolver either.
     await actors.reconfigure([tracked(pods), tracked(replicaSets)])
     await inPlace(recorded)
     ownedPod("again")
@@ -426,7 +426,7 @@ test("a change after the files were removed does not start another recording in 
   }
 })
 
-/** No file of this process may grow beyond that size; the hard limit stays, so that this can be taken back. */
+/** Limits the file size of this process; the hard limit stays, so that this can be undone. */
 const limitFiles = (bytes: number | "unlimited"): void => {
   execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`])
 }
@@ -457,7 +457,7 @@ test("a change while the disk is full is made nevertheless, and loses nothing", 
     limitFiles(1_000_000)
     fill(100)
     await troubled(true)
-    // Its next life is linked, and has to wait for what it is to know.
+    // Its next life is linked, and has to wait for its stored state.
     const watcher = actors.watchers[1]?.watcher
     await watcher?.kill()
     await until(
@@ -467,7 +467,7 @@ test("a change while the disk is full is made nevertheless, and loses nothing", 
     )
     const outcome = await actors.reconfigure([tracked(deployments), tracked(jobs)])
     expect(outcome).toMatchObject({ added: [jobs], kept: [deployments], isComplete: true })
-    // Nobody can say where it ends before it is written.
+    // Where it ends is unknown before it is written.
     expect(outcome.removed.map(({ gvk, complete }) => [gvk, complete])).toEqual([[configMaps, undefined]])
     sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
     limitFiles("unlimited")
@@ -498,7 +498,7 @@ test("a kind that is removed while its watcher waits to start does not block its
     sandbox.put(deployments, { metadata: { namespace: "load", name: "one" } })
     await recorded.caughtUp()
     limitFiles(statSync(join(recorded.directory, "recording.db-wal")).size)
-    // The store cannot note that a watcher starts, and is asked again and again.
+    // The store cannot write that a watcher starts, and the call is repeated.
     for (let round = 0; round < 6; round++) {
       await actors.reconfigure([tracked(deployments), some])
       await workload.moment(150)
@@ -508,7 +508,7 @@ test("a kind that is removed while its watcher waits to start does not block its
     await workload.moment(150)
     limitFiles("unlimited")
     await inPlace(recorded)
-    // By now each that was given up would have asked once more.
+    // By now each stopped one would have repeated its call.
     workload.start(100)
     await eventsReach(workload, 80)
     workload.stop()

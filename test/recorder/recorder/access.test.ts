@@ -1,4 +1,4 @@
-/** Who gets what from a recorder as people run it, and what its log says of them. */
+/** Who may access what in a recorder as users run it, and what its log says about them. */
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -145,7 +145,7 @@ describe("without --auth", () => {
     await recorder.ready()
   })
 
-  /** As a browser may: `fetch` sends no `Host` of one's own. */
+  /** As a browser may: `fetch` does not let us set `Host`. */
   const asPage = async (path: string, headers: Record<string, string>): Promise<readonly [number, string]> => {
     const url = new URL((await recorder.listening()) + path)
     const { promise, resolve, reject } = Promise.withResolvers<readonly [number, string]>()

@@ -1,4 +1,4 @@
-/** Requests for exports that cannot be met, and clients that go, at a recorder as people run it. */
+/** Invalid export requests, and clients that disconnect, at a recorder as users run it. */
 import { readdirSync, readlinkSync } from "node:fs"
 import { createServer } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
@@ -10,7 +10,7 @@ import { everything, type RecorderProcess, Workplace } from "./recorder-command.
 let place: Workplace
 let sandbox: Sandbox
 let recorder: RecorderProcess
-/** A port that nobody listens on. */
+/** A port without a listener. */
 let closedPort = 0
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ test("W-06: a bucket that cannot be reached is a 502 with the provider's own rea
 
 test("clients that disconnect leave no open file in the recorder, and their exports are logged as aborted", async (context) => {
   if (process.platform !== "linux") context.skip("counts what is open in /proc")
-  /** What the process has open but for its connections, which come and go. */
+  /** The open files of the process except its connections, which come and go. */
   const openFiles = (): ReadonlyArray<string> => {
     const directory = `/proc/${recorder.child.pid}/fd`
     return readdirSync(directory).flatMap((name) => {
@@ -91,7 +91,7 @@ test("clients that disconnect leave no open file in the recorder, and their expo
         const target = readlinkSync(`${directory}/${name}`)
         return /actors|spool|deleted/.test(target) ? [target] : []
       } catch {
-        // It was closed between the two looks.
+        // It was closed between the two samples.
         return []
       }
     })

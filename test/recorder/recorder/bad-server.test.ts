@@ -1,4 +1,4 @@
-/** Servers that refuse, fall silent, talk nonsense, go away and come back as somebody else: what a person sees, and what is lost. */
+/** Servers that reject, become silent, send garbage, disappear and return as another cluster: what the user sees, and what is lost. */
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
@@ -8,7 +8,7 @@ import { Workplace } from "./recorder-command.ts"
 const configMap = (name: string) => ({ metadata: { namespace: "shop", name } })
 const training = "ml.example.com/v1.Training"
 
-/** Concurrent, because most of the time passes in the back-off that a real server deserves. */
+/** Concurrent, because most of the time is spent in the back-off that a real server deserves. */
 describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
   test("lacks a kind and forbids another does not keep the others from being recorded", async ({ expect }) => {
     await using place = new Workplace()
@@ -39,7 +39,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.inState(training, /watching/, 20_000)
     const names = (await recorder.exported()).map(({ gvk, name }) => `${gvk} ${name}`)
     expect(names.sort()).toEqual([`${training} first`, "v1.ConfigMap settings"])
-    // What is missing at the end is all a matter of permission.
+    // Everything missing at the end is due to permissions.
     expect(await recorder.stop()).toMatchObject({ code: 4 })
   })
 
@@ -79,7 +79,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     const recorder = place.record({ cluster: { server: sandbox.url, user: { token: "wrong" } }, kinds })
     await recorder.inState("v1.ConfigMap", /failing: .*HTTP 401.*log in again/)
     await recorder.inState("apps/v1.Deployment", /failing: .*HTTP 401/)
-    // Back-off by kind, and not a request for each answer: those were 1,400 a second once.
+    // Back-off by kind, and not one request per response: those were once 1,400 a second.
     await sandbox.requests.waitFor({ status: 401 }, 6)
     expect(sandbox.requests.total).toBeLessThan(15)
     expect(recorder.log.match(/does not accept the credentials/g)).toHaveLength(1)
@@ -126,7 +126,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
 
   test("becomes silent later is detected, and what happened meanwhile is recorded", async ({ expect }) => {
     await using place = new Workplace()
-    // Intervals below a second are no rhythm, and timers are early now and then.
+    // Intervals below a second have no rhythm, and timers are sometimes early.
     await using sandbox = await Sandbox.start({ bookmarkInterval: 1500 })
     const recorder = place.record({ cluster: { server: sandbox.url } })
     await recorder.ready()
@@ -151,7 +151,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await sandbox.faults.acceptConnections()
     await recorder.until(async () => (await recorder.exported()).length === 1, "the object", 20_000)
     await recorder.inState("v1.ConfigMap", /watching/)
-    // One line of trouble, however often it was tried.
+    // One line of trouble for any number of attempts.
     expect(recorder.log.match(/failing/g)).toHaveLength(1)
     await recorder.says(/v1\.ConfigMap watching/)
   })

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
 import { CredentialRefresh } from "../../../src/recorder/credential-refresh.ts"
 
-/** A source that counts what it is asked, and fails while it is told to. */
+/** A source that counts its calls, and fails while it is told to. */
 class ScriptedSource implements EndpointSource {
   given: ApiEndpoint = { server: "https://one", headers: [] }
   failure: Error | undefined

@@ -1,4 +1,4 @@
-/** The room that a recording has is told as it is: by its file system, or by the limit of its volume. */
+/** The reported disk space is correct: that of the file system, or of the volume's limit. */
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -83,7 +83,7 @@ describe("the room of a recording", () => {
 
 test.each([
   ["10737418240", 10_737_418_240],
-  // The kubelet's answer where nothing is asked for.
+  // The kubelet's value if nothing is requested.
   ["0", undefined],
   ["", undefined],
   [undefined, undefined],

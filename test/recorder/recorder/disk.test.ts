@@ -1,4 +1,4 @@
-/** A disk that is full, or taken away, while the recorder records. */
+/** A disk that becomes full, or is removed, while the recorder records. */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { renameSync, rmSync } from "node:fs"
@@ -35,7 +35,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect(await refused.text()).toContain("cannot be written now")
     await recorder.until(async () => ((await recorder.metric("kubereel_store_lag_seconds")) ?? 0) > 1.5, "some retries")
     execFileSync("prlimit", ["--pid", String(recorder.child.pid), "--fsize=unlimited:unlimited"])
-    // By itself: the refused export took the retry's timer with it once, and with the window full nothing set another.
+    // Without help: a rejected export once removed the retry's timer, and with the window full nothing set another.
     await recorder.says(/INFO {2}the recording can be written again/)
     expect(await recorder.metric("kubereel_store_failing")).toBe(0)
     await recorder.until(async () => (await recorder.exported()).length === 100, "a hundred events")

@@ -1,4 +1,4 @@
-/** How many exports there are at once, how long and how large they may be, and what is left of one that is given up. */
+/** The number of concurrent exports, their maximum duration and size, and what remains of an aborted one. */
 import { createHash } from "node:crypto"
 import { request as httpRequest } from "node:http"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import { ManualClock } from "../../runtime/manual-clock.ts"
 import { until } from "../../runtime/until.ts"
 import { everything } from "./recorder-command.ts"
 
-/** Exports that the test feeds, and what became of them. */
+/** Exports that the test feeds, and their outcomes. */
 class Exports {
   readonly readers: ExportReader[] = []
   readonly audits: ExportAudit[] = []
@@ -107,7 +107,7 @@ describe("two exports at once", () => {
         abort.abort()
         await gone
         await until(() => exports.cancelled === round + 1)
-        // Whatever comes for it now is dropped.
+        // Whatever arrives for it now is dropped.
         await reader.piece(Buffer.from("late"))
         reader.end(undefined)
         const failed = post(url)

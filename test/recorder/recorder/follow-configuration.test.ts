@@ -1,4 +1,4 @@
-/** A configuration that cannot be used is told to whoever tells people, and what tells them is taken back when it can. */
+/** An invalid configuration is reported as an Event, and a waiting Event is dropped once it is valid again. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** The interface itself, with sources of the test's own. */
+/** The HTTP interface on its own, with sources made by the test. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"

@@ -1,4 +1,4 @@
-/** The recorder's HTTP interface against whatever may knock at a port. */
+/** The recorder's HTTP interface and anything that may connect to a port. */
 import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { gunzipSync, zstdDecompressSync } from "node:zlib"
@@ -90,7 +90,7 @@ test("every metric is in the reference, and the reference names no other", async
   expect(new Set(named)).toEqual(new Set(served))
 })
 
-/** `a_b_total`, `…_c_{x,y}` stands for a_b_total, a_c_x and a_c_y, where `a` is all but the first name's last words. */
+/** `a_b_total`, `…_c_{x,y}` means a_b_total, a_c_x and a_c_y, where `a` is the first name without its last words. */
 const namesIn = (cell: string): ReadonlyArray<string> => {
   const [first = "", ...rest] = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) =>
     name.replace(/(?<!_)\{.*\}$/, ""),
@@ -239,7 +239,7 @@ test("other methods and paths get a response that names what exists", async () =
 })
 
 describe("a broken connection affects no other", () => {
-  /** What comes back until the connection closes, or at once when `until` matches. */
+  /** The bytes received until the connection closes, or until `until` matches. */
   const talk = async (text: string, until: RegExp): Promise<string> => {
     const { port } = new URL(await recorder.listening())
     return new Promise((resolve) => {
@@ -249,14 +249,14 @@ describe("a broken connection affects no other", () => {
         answer += piece
         if (until.test(answer)) socket.destroy()
       })
-      // A refusal may come as a reset: the server need not read everything.
+      // A rejection may arrive as a reset: the server need not read everything.
       socket.on("error", () => socket.destroy())
       socket.on("close", () => resolve(answer))
     })
   }
 
   test.each([
-    // It ended the recorder once: outside of any request's own error handling.
+    // It once ended the recorder, outside of any request's own error handling.
     ["a target that is no URL", "GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
     ["two slashes", "GET // HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
     ["an asterisk", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],

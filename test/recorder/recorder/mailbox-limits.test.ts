@@ -1,4 +1,4 @@
-/** What waits for the store is bounded for the whole recorder, whatever the number of kinds. */
+/** The data waiting for the store is bounded for the whole recorder, for any number of kinds. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { MailboxShares, mailboxLimits } from "../../../src/recorder/memory/mailbox-limits.ts"

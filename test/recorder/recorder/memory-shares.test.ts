@@ -1,4 +1,4 @@
-/** The threads' limits stay inside the container's, and never make work impossible. */
+/** The threads' limits stay within the container's, and always let every role work. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { measuredMemory, unlimitedMegabytes, worstMegabytes } from "../../../src/recorder/memory/measured-memory.ts"

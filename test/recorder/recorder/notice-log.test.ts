@@ -23,7 +23,7 @@ test("a kind that fails for one reason all night is logged once as failing, and 
   kind("watching", "from version 7")
   for (let hour = 0; hour < 8; hour++) {
     kind("failing", `the watch ended after ${hour * 100} ms`)
-    // Each try begins as if it succeeded.
+    // Each attempt begins as if it succeeded.
     kind("watching", "from version 7")
     clock.advance(999)
   }
@@ -62,7 +62,7 @@ test("a gap is logged even if its kind was failing and recovers at once", () => 
   for (let turn = 0; turn < 3; turn++) {
     kind("failing", "connection refused")
     kind("listing", "expired")
-    // The list is due for as long as it has not come.
+    // The list is due until it has arrived.
     kind("failing", "connection refused")
     kind("listing", "expired")
     kind("watching", "from version 9")

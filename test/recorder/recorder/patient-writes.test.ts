@@ -1,4 +1,4 @@
-/** What the recorder itself has written down is tried until it is, and named if it never was. */
+/** The recorder's own writes are retried until they succeed, and reported if they never do. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/patient-writes.ts"
@@ -6,7 +6,7 @@ import { ActorGone } from "../../../src/runtime/errors.ts"
 import type { ActorState } from "../../../src/runtime/supervisor.ts"
 import { until } from "./recorder-command.ts"
 
-/** A store in the state that it is told to be in. */
+/** A store in the given state. */
 class FakeStore implements AwaitedStore {
   state: ActorState = "running"
   refuses = true

@@ -1,4 +1,4 @@
-/** Events on the recorder's own pod: what the API server gets, and how seldom. */
+/** Events on the recorder's own pod: what the API server receives, and how rarely. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import fc from "fast-check"

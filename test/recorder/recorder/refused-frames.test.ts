@@ -1,4 +1,4 @@
-/** Frames that the store cannot understand are the trouble of the kind that sent them, and of nobody else. */
+/** Frames that the store cannot decode affect only the kind that sent them. */
 
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"

@@ -1,4 +1,4 @@
-/** How a watcher gathers its stored state from a mailbox that may hold what was meant for its earlier lives. */
+/** How a watcher gathers its stored state from a mailbox that may contain frames for its earlier lives. */
 import { expect, test } from "vitest"
 import { type LoadedState, receiveStoredState } from "../../../../src/actors/watcher/index/loaded-state.ts"
 import type { Inbox, InboxHandler } from "../../../../src/runtime/mailbox/inbox.ts"

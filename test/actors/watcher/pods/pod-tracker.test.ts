@@ -1,4 +1,4 @@
-/** The lives of pods as the recording sink follows them, alone and beside their events. */
+/** Pod lifecycles as the recording sink follows them, alone and together with their events. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { stablePodSpecHash } from "../../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
@@ -219,7 +219,7 @@ test("a frame states the completeness of lifecycles only if they are followed", 
   }
 })
 
-/** What a watch brings, in order. */
+/** The events of a watch, in order. */
 const anyHistory = fc
   .array(
     fc.record({
@@ -257,7 +257,7 @@ const feed = (bench: SinkBench, history: History): void => {
   }
 }
 
-/** What the store would answer: per UID the last record, in the order of numbers. */
+/** What the store would return: per UID the last record, in the order of numbers. */
 const settled = (lives: ReadonlyArray<PodLife>) => {
   const pods = new Map<number, { uid: string; start: number; end: number | undefined; gone: boolean; owned: boolean }>()
   for (const { pod: number, start, end, gone, identity, ownerReferences } of lives) {
@@ -304,7 +304,7 @@ test("for any events: ends are never before starts, a UID is removed once, its l
 test("after a crash at any frame the watcher resumes, and lifecycles and events are as if nothing had happened", () => {
   fc.assert(
     fc.property(anyHistory, fc.nat(), fc.boolean(), (history, crash, recordsEvents) => {
-      // Frames of 64 KiB hold two of the largest objects: lives and events are cut apart wherever they can be.
+      // Frames of 64 KiB fit two of the largest objects, so lifecycles and events are separated wherever they can be.
       const whole = new SinkBench({ pods: noPods, recordsEvents, slabBytes: 65_536 })
       feed(whole, history)
       const before = whole.payloads().slice(0, whole.sent === 0 ? 0 : crash % whole.sent)

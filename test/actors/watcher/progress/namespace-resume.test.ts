@@ -1,4 +1,4 @@
-/** From where each namespace goes on, whatever was recorded before. */
+/** Where each namespace resumes, for any previous recording. */
 import { describe, expect, test } from "vitest"
 import { followedPods, livesContinue } from "../../../../src/actors/watcher/pods/followed-pods.ts"
 import { isWatchedByNamespace, resumeByNamespace } from "../../../../src/actors/watcher/progress/namespace-resume.ts"

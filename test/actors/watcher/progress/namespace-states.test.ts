@@ -1,4 +1,4 @@
-/** The state of a kind whose namespaces are watched one by one. */
+/** The state of a kind whose namespaces are watched separately. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { NamespaceStates } from "../../../../src/actors/watcher/progress/namespace-states.ts"
