@@ -12,6 +12,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { isRecord } from "../../is-record.ts"
 
 /** A value of a JSON text; see the module's table for numbers. */
 export type JsonValue =
@@ -70,7 +71,11 @@ export const isIntegerNumber = (value: number): boolean => Number.isSafeInteger(
 
 /** Whether a value is an object in the sense of JSON: neither null, nor an array, nor a number of any kind. */
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof IntegralFloat)
+  isRecord(value) && !(value instanceof IntegralFloat)
+
+/** The object's own member; never an inherited one. */
+export const memberOf = <Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined
 
 /**
  * Sets an own property, whatever its name, and answers with the object to go on with: all code that builds objects from
@@ -85,13 +90,18 @@ export const withProperty = (
   key: string,
   value: JsonValue,
 ): Record<string, JsonValue> => {
-  const hasBackslash = key.includes("\\")
-  if (!hasBackslash && key !== "__proto__") {
+  const target = key.includes("\\") ? asDictionary(object) : object
+  setMember(target, key, value)
+  return target
+}
+
+/** Sets an own property in place, for an object that already is what {@link withProperty} would make of it. */
+export const setMember = (object: Record<string, JsonValue>, key: string, value: JsonValue): void => {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  } else {
     object[key] = value
-    return object
   }
-  const target = hasBackslash ? asDictionary(object) : object
-  return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
 const asDictionary = (object: Record<string, JsonValue>): Record<string, JsonValue> =>

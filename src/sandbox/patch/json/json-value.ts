@@ -4,6 +4,11 @@
  * writing with `object.__proto__ = …` changes the prototype; both are avoided here.
  */
 
+import { isRecord } from "../../../is-record.ts"
+import { setMember } from "../../../trace/json/exact-json-value.ts"
+
+export { memberOf, setMember } from "../../../trace/json/exact-json-value.ts"
+
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
 export interface JsonObject {
@@ -17,32 +22,17 @@ export interface JsonObjectDraft {
 
 export const isJsonArray = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)
 
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+export const isJsonObject = (value: JsonValue | undefined): value is JsonObject => isRecord(value)
 
 export const jsonTypeOf = (value: JsonValue): "array" | "null" | "boolean" | "number" | "string" | "object" => {
   if (value === null) return "null"
   return Array.isArray(value) ? "array" : (typeof value as "boolean" | "number" | "string" | "object")
 }
 
-/** The object's own member; never an inherited one. */
-export const memberOf = (object: JsonObject, key: string): JsonValue | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
-
-export const setMember = (object: JsonObjectDraft, key: string, value: JsonValue): void => {
-  if (key === "__proto__") {
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  } else {
-    object[key] = value
-  }
-}
-
-/** A copy of one level; spreading defines members instead of setting them, so every key is safe. */
-export const draftOf = (object: JsonObject): JsonObjectDraft => ({ ...object })
-
 /** The object with one member set, or without it for `undefined`. */
 export const withMember = (object: JsonObject, key: string, value: JsonValue | undefined): JsonObject => {
-  const draft = draftOf(object)
+  // Spreading defines members instead of setting them, so every key is safe.
+  const draft: JsonObjectDraft = { ...object }
   if (value === undefined) delete draft[key]
   else setMember(draft, key, value)
   return draft

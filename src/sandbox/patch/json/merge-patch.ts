@@ -3,8 +3,8 @@
  * RFC would keep them; but a list that takes the place of an object is taken as it is.
  */
 
+import { withoutNulls } from "../../../trace/json/without-nulls.ts"
 import { MalformedPatchError } from "../patch-failure.ts"
-import { withoutNullMembers } from "../strategic/strategic-directives.ts"
 import {
   isJsonObject,
   type JsonObject,
@@ -23,7 +23,7 @@ import {
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
   if (patch === null) throw notAnObject(patch)
   if (!isJsonObject(patch)) throw notAnObject(patch)
-  return isJsonObject(document) ? mergeObjects(document, patch) : withoutNullMembers(patch)
+  return isJsonObject(document) ? mergeObjects(document, patch) : (withoutNulls(patch) as JsonValue)
 }
 
 /** The refusal of a patch that should be an object. */
@@ -50,6 +50,6 @@ const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
 }
 
 const mergeValues = (old: JsonValue | undefined, value: JsonValue): JsonValue => {
-  if (!isJsonObject(old)) return withoutNullMembers(value)
+  if (!isJsonObject(old)) return withoutNulls(value) as JsonValue
   return isJsonObject(value) ? mergeObjects(old, value) : value
 }

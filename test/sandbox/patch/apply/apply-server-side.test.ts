@@ -6,7 +6,7 @@ import { difference, type FieldSet, union } from "../../../../src/sandbox/patch/
 import { fieldsOf } from "../../../../src/sandbox/patch/managed-fields/fields-of.ts"
 import type { ManagedFieldsEntry } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { ApplyConflict } from "../../../../src/sandbox/patch/patch-failure.ts"
-import { applyStrategicMergePatch } from "../../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
+import { applyStrategicMergePatch } from "../../../../src/sandbox/patch/json/strategic-merge-patch.ts"
 import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "../thing-type.ts"
 
