@@ -3,6 +3,7 @@
  * and changed in place from then on, so ten thousand additions to one list cost no ten thousand copies of it.
  */
 
+import { unescapedToken } from "../../../kube/json-pointer.ts"
 import {
   isEqualJson,
   isJsonArray,
@@ -54,7 +55,7 @@ export class PatchedDocument {
     let container = root
     // What stands before the first slash is not looked at.
     for (let index = 1; index < steps.length - 1; index++) {
-      const key = unescaped(steps[index] as string)
+      const key = unescapedToken(steps[index] as string)
       const found = valueAt(container, key)
       if ("problem" in found) return undefined
       const child = this.#changeable(found.value)
@@ -62,7 +63,7 @@ export class PatchedDocument {
       if (child !== found.value) setAt(container, key, child)
       container = child
     }
-    return { container, key: unescaped(steps[steps.length - 1] as string) }
+    return { container, key: unescapedToken(steps[steps.length - 1] as string) }
   }
 
   /** What is at a pointer; a problem where a step or an index is missing. */
@@ -199,6 +200,3 @@ const indexOf = (key: string, length: number): number | undefined => {
   if (index >= length || index < -length) return undefined
   return index < 0 ? index + length : index
 }
-
-const unescaped = (step: string): string =>
-  step.includes("~") ? step.replace(/~[01]/g, (match) => (match === "~1" ? "/" : "~")) : step
