@@ -69,12 +69,11 @@ export class UnclassifiedPatchError extends Schema.TaggedError<UnclassifiedPatch
 }
 
 /** One entry of `details.causes` of a 409. */
-export const ConflictCause = Schema.Struct({
+const ConflictCause = Schema.Struct({
   reason: Schema.Literal("FieldManagerConflict"),
   message: Schema.String,
   field: Schema.String,
 })
-export type ConflictCause = typeof ConflictCause.Type
 
 /** 409: other managers own fields that the applied configuration gives another value. */
 export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyConflict", {

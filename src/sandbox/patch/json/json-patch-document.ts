@@ -25,7 +25,7 @@ export interface JsonPatchOperation {
 export type PatchProblem = string
 
 /** Bytes of JSON that all `copy` operations of a patch may add (the server's JSONPatchMaxCopyBytes). */
-export const MAX_COPIED_BYTES = 3 * 1024 * 1024
+const MAX_COPIED_BYTES = 3 * 1024 * 1024
 
 type Container = JsonValue[] | JsonObjectDraft
 

@@ -15,7 +15,7 @@ import { applyOperation, type JsonPatchOperation, PatchedDocument, type PatchPro
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "./json-value.ts"
 
 /** The server's limit. */
-export const MAX_JSON_PATCH_OPERATIONS = 10_000
+const MAX_JSON_PATCH_OPERATIONS = 10_000
 
 /**
  * The document after all operations.

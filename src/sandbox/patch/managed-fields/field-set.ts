@@ -19,7 +19,7 @@ export interface FieldSet {
   readonly [element: string]: FieldSet
 }
 
-export interface FieldSetDraft {
+interface FieldSetDraft {
   [element: string]: FieldSet
 }
 

@@ -154,7 +154,7 @@ export const managerIdentifier = (entry: ManagedFieldsEntry): string =>
   })
 
 /** More updaters than this are merged, the oldest first (the server's DefaultMaxUpdateManagers). */
-export const MAX_UPDATE_MANAGERS = 10
+const MAX_UPDATE_MANAGERS = 10
 
 /** Merges the oldest updaters of a version into one called `ancient-changes`. */
 export const withCappedUpdaters = (entries: ManagedFields): ManagedFields => {

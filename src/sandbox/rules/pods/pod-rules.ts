@@ -23,7 +23,7 @@ const amounts = (resources: Fields | undefined, key: string): ReadonlyMap<string
 }
 
 /** `Guaranteed` when every container limits both and asks for as much, `BestEffort` when none asks for anything. */
-export const qualityOfService = (pod: MutableObject): "Guaranteed" | "Burstable" | "BestEffort" => {
+const qualityOfService = (pod: MutableObject): "Guaranteed" | "Burstable" | "BestEffort" => {
   const spec = child(pod, "spec")
   const own = child(spec, "resources")
   const holders =
