@@ -38,15 +38,7 @@ export const timeValue = (bytes: Uint8Array, digits: 0 | 6): string | null => {
   return digits === 0 ? `${whole}Z` : `${whole}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`
 }
 
-export const quantityValue = (bytes: Uint8Array): string => {
-  let text = "0"
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
-  return text
-}
+export const quantityValue = (bytes: Uint8Array): string => stringsValue(bytes).at(-1) ?? "0"
 
 export const intOrStringValue = (bytes: Uint8Array): number | string => {
   let isText = false
@@ -64,12 +56,7 @@ export const intOrStringValue = (bytes: Uint8Array): number | string => {
 
 /** JSON inside the message; null for none. Throws ProtobufError when it is none. */
 export const rawValue = (bytes: Uint8Array): unknown => {
-  let text = ""
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
+  const text = stringsValue(bytes).at(-1) ?? ""
   if (text === "") return null
   try {
     return JSON.parse(text)
@@ -78,7 +65,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** A list that is a type of its own, for maps cannot hold plain lists. */
+/** A list that is a type of its own, for maps cannot hold plain lists; a single text is given as its last item. */
 export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
   const texts: string[] = []
   eachField(bytes, (reader, number) => {

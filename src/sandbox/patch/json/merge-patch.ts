@@ -4,7 +4,7 @@
  */
 
 import { withoutNulls } from "../../../trace/json/without-nulls.ts"
-import { MalformedPatchError } from "../patch-failure.ts"
+import { PatchError } from "../patch-failure.ts"
 import {
   isJsonObject,
   type JsonObject,
@@ -18,7 +18,7 @@ import {
 /**
  * The document with what the patch says; parts that it does not name are shared.
  *
- * @throws MalformedPatchError for a patch that is no object
+ * @throws PatchError 400 for a patch that is no object
  */
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
   if (patch === null) throw notAnObject(patch)
@@ -27,8 +27,8 @@ export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValu
 }
 
 /** The refusal of a patch that should be an object. */
-export const notAnObject = (patch: JsonValue): MalformedPatchError =>
-  new MalformedPatchError({ problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
+export const notAnObject = (patch: JsonValue): PatchError =>
+  new PatchError({ code: 400, problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
 
 const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
   let merged: JsonObjectDraft | undefined

@@ -5,16 +5,15 @@ import { strategicMerge } from "../../../trace/strategic-merge/strategic-merge.t
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { schemaNameOf } from "../../schema/make-type.ts"
 import { itemType } from "../managed-fields/type-walk.ts"
-import { InapplicablePatchError, MalformedPatchError, UnclassifiedPatchError } from "../patch-failure.ts"
+import { PatchError } from "../patch-failure.ts"
 import { isJsonObject, type JsonValue } from "./json-value.ts"
 import { notAnObject } from "./merge-patch.ts"
 
 /**
  * The document with what the patch says; parts that it does not name are shared.
  *
- * @throws MalformedPatchError for a patch that is no object, and for directives of the wrong form
- * @throws UnclassifiedPatchError for everything the server answers with a 500: a missing merge key, an unknown directive…
- * @throws InapplicablePatchError for lists of lists
+ * @throws PatchError 400 for a patch that is no object and for directives of the wrong form, 422 for lists of lists, 500 for everything
+ * that the server has not classified: a missing merge key, an unknown directive…
  */
 export const applyStrategicMergePatch = (document: JsonValue, patch: JsonValue, type: KubernetesType): JsonValue => {
   if (patch === null) return document
@@ -23,15 +22,13 @@ export const applyStrategicMergePatch = (document: JsonValue, patch: JsonValue, 
     // It holds nothing but values of the two.
     return strategicMerge(isJsonObject(document) ? document : {}, patch, mergeRulesOf(type)) as JsonValue
   } catch (error) {
-    throw error instanceof StrategicMergeError ? new refusals[error.reason]({ problem: error.problem }) : error
+    throw error instanceof StrategicMergeError
+      ? new PatchError({ code: codes[error.reason], problem: error.problem })
+      : error
   }
 }
 
-const refusals = {
-  malformed: MalformedPatchError,
-  "list-of-lists": InapplicablePatchError,
-  unclassified: UnclassifiedPatchError,
-}
+const codes = { malformed: 400, "list-of-lists": 422, unclassified: 500 } as const
 
 /** The server knows no members inside maps and unstructured values. */
 const mergeRulesOf = (type: KubernetesType): MergeRules => ({
