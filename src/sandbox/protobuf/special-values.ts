@@ -1,8 +1,15 @@
 /** The messages of Kubernetes whose JSON is not an object of their fields. Each is given its bytes; empty ones mean zero. */
 
+import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { ProtobufError } from "./protobuf-error.ts"
+
+/** Bytes that are no message of the kind they claim to be; says why. */
+export class ProtobufError extends Schema.TaggedError<ProtobufError>()("ProtobufError", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
 
 /** Calls back for every field; what it does not read is skipped. Throws ProtobufError, or RangeError for damage. */
 export const eachField = (

@@ -5,11 +5,12 @@
  */
 
 import { isRecord } from "../../is-record.ts"
+import { memberOf } from "../../own-member.ts"
 import { decodeProblem } from "./decode-problem.ts"
 import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { ownValue, schemaNameOf } from "./make-type.ts"
+import { schemaNameOf } from "./make-type.ts"
 import { membersOf, type TypedValue } from "./typed-value.ts"
 
 /** Paths of the fields that `type` does not have: `spec.containers[0].foo`. */
@@ -87,6 +88,6 @@ export const strictFieldProblems = (type: KubernetesType, text: string, value: u
 export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
   const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined
   return metadata !== undefined && isRecord(value)
-    ? decodeProblem(metadata, ownValue(value, "metadata"), "metadata")
+    ? decodeProblem(metadata, memberOf(value, "metadata"), "metadata")
     : decodeProblem(type, value)
 }

@@ -13,6 +13,7 @@
 
 import * as Schema from "effect/Schema"
 import { isRecord } from "../../is-record.ts"
+import { setMember } from "../../own-member.ts"
 
 /** A value of a JSON text; see the module's table for numbers. */
 export type JsonValue =
@@ -73,10 +74,6 @@ export const isIntegerNumber = (value: number): boolean => Number.isSafeInteger(
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   isRecord(value) && !(value instanceof IntegralFloat)
 
-/** The object's own member; never an inherited one. */
-export const memberOf = <Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
-
 /**
  * Sets an own property, whatever its name, and answers with the object to go on with: all code that builds objects from
  * keys it did not choose builds them with this.
@@ -93,15 +90,6 @@ export const withProperty = (
   const target = key.includes("\\") ? asDictionary(object) : object
   setMember(target, key, value)
   return target
-}
-
-/** Sets an own property in place, for an object that already is what {@link withProperty} would make of it. */
-export const setMember = (object: Record<string, JsonValue>, key: string, value: JsonValue): void => {
-  if (key === "__proto__") {
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  } else {
-    object[key] = value
-  }
 }
 
 const asDictionary = (object: Record<string, JsonValue>): Record<string, JsonValue> =>

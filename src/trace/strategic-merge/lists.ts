@@ -1,6 +1,7 @@
 /** Merging and ordering the lists of strategic merge patches. */
 
-import { isIntegerNumber, isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/exact-json-value.ts"
+import { memberOf } from "../../own-member.ts"
+import { isIntegerNumber, isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json-value.ts"
 import { isList, type List, PATCH, SET_ELEMENT_ORDER, withoutDirectives } from "./directives.ts"
 import { type MergeRule, type MergeRules, StrategicMergeError } from "./merge-rules.ts"
 

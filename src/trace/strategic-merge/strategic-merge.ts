@@ -8,7 +8,8 @@
  * format from a table.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue, memberOf, setMember } from "../json/exact-json-value.ts"
+import { memberOf, setMember } from "../../own-member.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json-value.ts"
 import { withoutNulls } from "../json/without-nulls.ts"
 import {
   copyOf,

@@ -10,8 +10,9 @@
  * taken away.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, memberOf, withMember } from "../json/json-value.ts"
+import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, withMember } from "../json/json-value.ts"
 import { type FieldChanges, fieldChanges } from "../managed-fields/field-changes.ts"
 import {
   difference,

@@ -4,15 +4,8 @@
  */
 
 import { unescapedToken } from "../../../kube/json-pointer.ts"
-import {
-  isEqualJson,
-  isJsonArray,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  memberOf,
-  setMember,
-} from "./json-value.ts"
+import { memberOf, setMember } from "../../../own-member.ts"
+import { isEqualJson, isJsonArray, type JsonObject, type JsonObjectDraft, type JsonValue } from "./json-value.ts"
 
 export interface JsonPatchOperation {
   readonly op?: string | undefined

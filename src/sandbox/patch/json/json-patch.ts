@@ -10,9 +10,10 @@
  * Under load: at most 10,000 operations, and at most 3 MiB of copies, because each `copy` may double a document.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import { PatchError } from "../patch-failure.ts"
 import { applyOperation, type JsonPatchOperation, PatchedDocument, type PatchProblem } from "./json-patch-document.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "./json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "./json-value.ts"
 
 /** The server's limit. */
 const MAX_JSON_PATCH_OPERATIONS = 10_000

@@ -1,13 +1,7 @@
-/**
- * JSON values as `JSON.parse` makes them, read and built so that no key is special: `__proto__`, `constructor` and the
- * like are members like any other. Reading with `object[key]` finds inherited things for a key that is not there,
- * writing with `object.__proto__ = …` changes the prototype; both are avoided here.
- */
+/** JSON values as `JSON.parse` makes them, read and built so that no key is special (own-member.ts). */
 
 import { isRecord } from "../../../is-record.ts"
-import { setMember } from "../../../trace/json/exact-json-value.ts"
-
-export { memberOf, setMember } from "../../../trace/json/exact-json-value.ts"
+import { setMember } from "../../../own-member.ts"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
@@ -36,11 +30,6 @@ export const withMember = (object: JsonObject, key: string, value: JsonValue | u
   if (value === undefined) delete draft[key]
   else setMember(draft, key, value)
   return draft
-}
-
-export const isEmptyObject = (object: object): boolean => {
-  for (const _ in object) return false
-  return true
 }
 
 /** Same value; the order of an object's keys does not count. */

@@ -3,17 +3,10 @@
  * RFC would keep them; but a list that takes the place of an object is taken as it is.
  */
 
+import { memberOf, setMember } from "../../../own-member.ts"
 import { withoutNulls } from "../../../trace/json/without-nulls.ts"
 import { PatchError } from "../patch-failure.ts"
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  jsonTypeOf,
-  memberOf,
-  setMember,
-} from "./json-value.ts"
+import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue, jsonTypeOf } from "./json-value.ts"
 
 /**
  * The document with what the patch says; parts that it does not name are shared.

@@ -4,15 +4,8 @@
  * strictly.
  */
 
-import {
-  isEmptyObject,
-  isEqualJson,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  memberOf,
-} from "../json/json-value.ts"
+import { isEmptyObject, memberOf } from "../../../own-member.ts"
+import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { canonicalSet, type FieldSet, isEmptySet, union } from "./field-set.ts"
 import { compareText } from "./path-element.ts"
 
