@@ -20,8 +20,8 @@ export const pointerFault = (text: string): string | undefined => {
  */
 export const parseJsonPointer = (text: string): ReadonlyArray<string> | undefined => {
   if (text === "" || pointerFault(text) !== undefined) return undefined
-  return text
-    .slice(1)
-    .split("/")
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
+  return text.slice(1).split("/").map(unescapedToken)
 }
+
+/** A reference token as the key that it names; a `~` that begins no escape sequence stays. */
+export const unescapedToken = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~")

@@ -6,7 +6,7 @@
  */
 
 /** How a requirement compares a label's value. `Gt` and `Lt` compare integers and have no form in an object. */
-export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
+type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
 
 export interface LabelRequirement {
   readonly key: string
@@ -19,7 +19,7 @@ export interface LabelRequirement {
 export type LabelSelector = readonly LabelRequirement[]
 
 /** Why a text is no selector, on one line. */
-export interface LabelSelectorProblem {
+interface LabelSelectorProblem {
   readonly problem: string
 }
 

@@ -59,7 +59,7 @@ export interface ActorMetrics {
 }
 
 /** How the host speaks to its supervisor: a worker's parent port, or a channel in tests. */
-export interface HostChannel {
+interface HostChannel {
   post(event: HostEvent): void
   /** The life is over after a crash: a worker exits, a local host falls silent. */
   end(): void

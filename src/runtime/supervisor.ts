@@ -59,7 +59,7 @@ export interface ActorSpec<Config, Control extends ControlInterface, Report> {
 }
 
 /** What the system adds: links are made anew with each life. */
-export interface LifeListener {
+interface LifeListener {
   started(incarnation: number): void
 }
 

@@ -7,13 +7,12 @@
  * Under overload calls wait for one of `maximumConcurrent` places, in order; one that waits for its next attempt holds none.
  */
 
-import { systemClock } from "../../clock.ts"
+import { systemClock, type Timers } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 import { HttpClient } from "../http/http-client.ts"
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
 import { connectionCodes } from "../http/response-handler.ts"
-import type { Timers } from "../http/timers.ts"
 import type { HttpRequest, Transport } from "../http/transport.ts"
 import { statusOfResponse } from "../status.ts"
 import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"

@@ -8,11 +8,11 @@
  */
 import * as net from "node:net"
 import * as tls from "node:tls"
+import type { Timers } from "../../clock.ts"
 import { connectionCodes, type StreamEnd } from "./response-handler.ts"
 import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
 import type { HttpProxy, Target } from "./target.ts"
-import type { Timers } from "./timers.ts"
 
 export interface SocketEvents {
   /** Connected, TLS included: requests may be written. */

@@ -5,11 +5,11 @@
  * say unasked.
  */
 import type { Socket } from "node:net"
+import type { Timers } from "../../clock.ts"
 import { type OpeningSocket, openSocket, type SocketEvents } from "./connect.ts"
 import type { Carried, Carrier } from "./exchange.ts"
 import type { StreamEnd } from "./response-handler.ts"
 import type { Target } from "./target.ts"
-import type { Timers } from "./timers.ts"
 
 export class Connection implements Carrier, SocketEvents {
   readonly #opening: OpeningSocket

@@ -8,13 +8,13 @@
  * Under overload: a handler that is slow is simply called less often; one that pauses makes the server wait, which an
  * API server answers by hanging up after some 100 ms.
  */
+import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { Connection } from "./connection.ts"
 import { Exchange, type ExchangeOwner } from "./exchange.ts"
 import { requestText } from "./request-text.ts"
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
-import { systemTimers, type Timers } from "./timers.ts"
 import type { HttpRequest, Transport } from "./transport.ts"
 
 export interface HttpClientOptions {
@@ -54,7 +54,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     this.#target = parseTarget(endpoint)
     this.#userAgent = options.userAgent
     this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000
-    this.#timers = options.timers ?? systemTimers
+    this.#timers = options.timers ?? backgroundClock
     this.#maximumIdle = options.maximumIdle ?? 2
   }
 

@@ -4,8 +4,8 @@
  * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: what went wrong is a value
  * (see `request-effect.ts` for the same with tagged errors). An answer with an error status is an answer.
  */
+import { backgroundClock, type Timers } from "../../clock.ts"
 import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
-import { systemTimers, type Timers } from "./timers.ts"
 import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
 
 export interface RequestOptions {
@@ -90,7 +90,7 @@ const collected = (
       },
       end: settle,
     })
-    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
+    const timer = (options.timers ?? backgroundClock).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
     options.signal?.addEventListener("abort", onAbort, { once: true })
     if (options.signal?.aborted === true) onAbort()
   })

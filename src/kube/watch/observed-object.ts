@@ -6,7 +6,7 @@ import type { ResourceVersion } from "../resource-version.ts"
 import type { ScannedObject } from "../scanner/object/scanned-object.ts"
 
 /** 1: added or modified. 2: deleted, with the last state. The same codes as the action column of a frame. */
-export type ObservedAction = 1 | 2
+type ObservedAction = 1 | 2
 
 const noBytes = Buffer.alloc(0)
 

@@ -12,6 +12,8 @@
  */
 
 import * as Schema from "effect/Schema"
+import { isRecord } from "../../is-record.ts"
+import { setMember } from "../../own-member.ts"
 
 /** A value of a JSON text; see the module's table for numbers. */
 export type JsonValue =
@@ -70,7 +72,7 @@ export const isIntegerNumber = (value: number): boolean => Number.isSafeInteger(
 
 /** Whether a value is an object in the sense of JSON: neither null, nor an array, nor a number of any kind. */
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof IntegralFloat)
+  isRecord(value) && !(value instanceof IntegralFloat)
 
 /**
  * Sets an own property, whatever its name, and answers with the object to go on with: all code that builds objects from
@@ -85,13 +87,9 @@ export const withProperty = (
   key: string,
   value: JsonValue,
 ): Record<string, JsonValue> => {
-  const hasBackslash = key.includes("\\")
-  if (!hasBackslash && key !== "__proto__") {
-    object[key] = value
-    return object
-  }
-  const target = hasBackslash ? asDictionary(object) : object
-  return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  const target = key.includes("\\") ? asDictionary(object) : object
+  setMember(target, key, value)
+  return target
 }
 
 const asDictionary = (object: Record<string, JsonValue>): Record<string, JsonValue> =>

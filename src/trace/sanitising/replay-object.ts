@@ -7,6 +7,7 @@
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { withoutNulls } from "../json/without-nulls.ts"
 
 /**
  * Whether the trace holds an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the
@@ -83,24 +84,6 @@ const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTr
 const isOwned = (metadata: JsonValue | undefined): boolean => {
   const references = isJsonObject(metadata) ? own(metadata, "ownerReferences") : undefined
   return isList(references) && references.length > 0
-}
-
-/** Without nulls in maps; elements of arrays stay where they are. The same value if there are none. */
-export const withoutNulls = (value: JsonValue): JsonValue => {
-  if (isList(value)) {
-    const items = value.map(withoutNulls)
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
-  if (!isJsonObject(value)) return value
-  let isSame = true
-  let kept: Record<string, JsonValue> = {}
-  for (const key of Object.keys(value)) {
-    const item = value[key] as JsonValue
-    const inner = withoutNulls(item)
-    if (inner !== item || item === null) isSame = false
-    if (item !== null) kept = withProperty(kept, key, inner)
-  }
-  return isSame ? value : kept
 }
 
 const without = (object: JsonObject, dropped: string): JsonObject => {

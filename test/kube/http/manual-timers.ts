@@ -1,4 +1,4 @@
-import type { Timers } from "../../../src/kube/http/timers.ts"
+import type { Timers } from "../../../src/clock.ts"
 
 /** Timers that fire when the test says how much time has passed. */
 export class ManualTimers implements Timers {

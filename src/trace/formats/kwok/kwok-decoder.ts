@@ -8,12 +8,14 @@
  */
 
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import { StrategicMergeError } from "../../strategic-merge/merge-rules.ts"
+import { strategicMerge } from "../../strategic-merge/strategic-merge.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { BadTraceError, type TraceDecoder } from "../format.ts"
 import { readHeader } from "./kwok-header.ts"
+import { mergeRulesOf } from "./merge-rules.ts"
 import { ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, type PatchMethod } from "./resource-patch.ts"
-import { applyStrategicPatch } from "./strategic-apply.ts"
 import { MAX_DOCUMENT_BYTES, type YamlDocument, YamlDocuments } from "./yaml-documents.ts"
 import { YamlValueError, yamlValue } from "./yaml-values.ts"
 
@@ -116,8 +118,7 @@ class KwokDecoder implements TraceDecoder {
     }
     if (!isJsonObject(template)) throw fail("without template")
     if (method === "patch" && live === undefined) throw fail("changes an object that is not there")
-    const object =
-      method === "patch" && live !== undefined ? applyStrategicPatch(live.gvk, live.object, template) : template
+    const object = method === "patch" && live !== undefined ? patched(live, template, fail) : template
     const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
     if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("makes an object without apiVersion or kind")
     this.#names.learn(gvk, object)
@@ -173,6 +174,14 @@ class KwokDecoder implements TraceDecoder {
     if (Number.isNaN(date.getTime())) return whole
     const rest = String(((micros % 1000) + 1000) % 1000).padStart(3, "0")
     return date.toISOString().replace("Z", `${rest}Z`)
+  }
+}
+
+const patched = ({ gvk, object }: Live, patch: JsonObject, fail: (detail: string) => BadTraceError): JsonObject => {
+  try {
+    return strategicMerge(object, patch, mergeRulesOf(gvk))
+  } catch (error) {
+    throw error instanceof StrategicMergeError ? fail(`that Kubernetes refuses: ${error.problem}`) : error
   }
 }
 

@@ -267,6 +267,11 @@ template:
     [patchDocument(`${podPatch}method: create\n`), 0, /without template/],
     [patchDocument(`${podPatch}method: upsert\n`), 0, /none of create, patch, delete/],
     [patchDocument("method: delete\n"), 0, /without resource or target/],
+    [
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {}\n---\n${patchDocument(`${podPatch}method: patch\ntemplate: {spec: {$patch: x}}\n`)}`,
+      77,
+      /Kubernetes refuses: unknown \$patch directive/,
+    ],
     [patchDocument(`${podPatch.replace("5000", "soon")}method: create\ntemplate: {}\n`), 0, /durationNanosecond/],
     [patchDocument(`${podPatch}method: create\ntemplate: {}\n`), 0, /apiVersion or kind/],
     ["# kubereel: {\n", 0, /comment/],

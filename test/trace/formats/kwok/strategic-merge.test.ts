@@ -2,13 +2,16 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { applyStrategicPatch } from "../../../../src/trace/formats/kwok/strategic-apply.ts"
+import { mergeRulesOf } from "../../../../src/trace/formats/kwok/merge-rules.ts"
 import { strategicDiff } from "../../../../src/trace/formats/kwok/strategic-diff.ts"
 import type { JsonObject } from "../../../../src/trace/json/exact-json.ts"
+import { strategicMerge } from "../../../../src/trace/strategic-merge/strategic-merge.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { pair } from "./kubernetes-states.ts"
 
 const deployment = "apps/v1.Deployment"
+const applied = (gvk: string, object: JsonObject, patch: JsonObject): JsonObject =>
+  strategicMerge(object, patch, mergeRulesOf(gvk))
 const withContainers = (...containers: ReadonlyArray<JsonObject>): JsonObject => ({
   spec: { template: { spec: { containers } } },
 })
@@ -23,7 +26,7 @@ describe("the patch between two states", () => {
         const patch = strategicDiff(gvk, before, after)
         if (patch === undefined) return
         patches++
-        expect(applyStrategicPatch(gvk, before, patch)).toEqual(after)
+        expect(applied(gvk, before, patch)).toEqual(after)
       }),
       { numRuns: rounds(500) },
     )
@@ -105,7 +108,7 @@ describe("the patch between two states", () => {
       fc.property(pair, ({ gvk, before, after }) => {
         const frozen = JSON.stringify([before, after])
         const patch = strategicDiff(gvk, before, after)
-        if (patch !== undefined) applyStrategicPatch(gvk, before, patch)
+        if (patch !== undefined) applied(gvk, before, patch)
         expect(JSON.stringify([before, after])).toBe(frozen)
       }),
     )
@@ -166,10 +169,36 @@ const kubernetesPatches: ReadonlyArray<
     { metadata: { labels: { $patch: "delete" } } },
     { metadata: { labels: {} } },
   ],
+  [
+    "a changed condition",
+    "v1.Pod",
+    {
+      status: {
+        conditions: [
+          { type: "Ready", status: "False" },
+          { type: "PodScheduled", status: "True" },
+        ],
+      },
+    },
+    {
+      status: {
+        "$setElementOrder/conditions": [{ type: "Ready" }, { type: "PodScheduled" }],
+        conditions: [{ status: "True", type: "Ready" }],
+      },
+    },
+    {
+      status: {
+        conditions: [
+          { type: "Ready", status: "True" },
+          { type: "PodScheduled", status: "True" },
+        ],
+      },
+    },
+  ],
 ]
 
 describe("a patch that Kubernetes made", () => {
   test.each(kubernetesPatches)("%s is applied as Kubernetes does", (_, gvk, before, patch, after) => {
-    expect(applyStrategicPatch(gvk, before, patch)).toEqual(after)
+    expect(applied(gvk, before, patch)).toEqual(after)
   })
 })
