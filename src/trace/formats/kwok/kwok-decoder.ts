@@ -1,10 +1,9 @@
 /**
- * Reads a recording that kwok or this program wrote: plain objects first (the start snapshot), then `ResourcePatch` documents.
- * Deltas become whole objects again, as the replay would make them; the JSON of an object is compact, its entries in the
- * order of the file.
+ * Reads a recording written by kwok or by this program: plain objects first (the start snapshot), then `ResourcePatch` documents. Deltas
+ * are turned into whole objects, as the replay would; the JSON of an object is compact, its entries in the order of the file.
  *
- * A file of kwok's own says neither when it was recorded nor what it is about: its times then count from 1970. Memory: one
- * document, and the last state of every live object.
+ * A file of kwok's own gives neither the time of the recording nor its kinds: its times then count from 1970. Memory: one document, and the
+ * last state of every live object.
  */
 
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
@@ -24,14 +23,14 @@ interface Live {
   object: JsonObject
 }
 
-/** kwok writes times in objects relative to the recording, and makes them absolute again when it replays. */
+/** kwok writes times in objects relative to the recording, and makes them absolute again at replay. */
 const RELATIVE_TIME = /\$\(time-offset-nanosecond (-?\d+)\)/g
 const METHODS: ReadonlyArray<PatchMethod> = ["create", "patch", "delete"]
 
 class KwokDecoder implements TraceDecoder {
   readonly #documents = new YamlDocuments()
   readonly #names = new ResourceNames()
-  /** By `group/version/resource namespace name`. */
+  /** Keyed by `group/version/resource namespace name`. */
   readonly #live = new Map<string, Live>()
   #base = 0
   #sequence = 0
@@ -53,11 +52,11 @@ class KwokDecoder implements TraceDecoder {
     if (!this.#hasHeader) {
       const header = this.#header(text, offset)
       yield header
-      // Where nothing says the window, this says when the trace begins.
+      // Without a window, this gives the start of the trace.
       if (header.window === undefined && this.#base > 0) yield { type: "batch", time: this.#base }
     }
     const value = documentValue(text, offset)
-    // Comments only.
+    // The document has only comments.
     if (value === null) return
     if (!isJsonObject(value)) throw bad(offset, "a document that is no object")
     const document = this.#absolute(value) as JsonObject
@@ -161,7 +160,7 @@ class KwokDecoder implements TraceDecoder {
     for (const key of Object.keys(value)) {
       const item = value[key] as JsonValue
       const fresh = this.#absolute(item)
-      // The value is ours: it was made from the document just now.
+      // The value may be changed: it was just created from the document.
       if (fresh !== item) Object.defineProperty(value, key, { value: fresh })
     }
     return value
@@ -187,7 +186,7 @@ const documentValue = (text: string, offset: number): JsonValue => {
 
 const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTraceError): number => {
   const value = field(document, "durationNanosecond")
-  // Nanoseconds since 1970, as of a trace without a start, are more than a number holds exactly.
+  // Nanoseconds since 1970 (a trace without a start) are more than a number holds exactly.
   const microseconds = typeof value === "bigint" ? Number(value / 1000n) : Math.floor(Number(value) / 1000)
   if ((typeof value !== "number" && typeof value !== "bigint") || !Number.isFinite(microseconds) || value < 0)
     throw fail("whose durationNanosecond is no number of nanoseconds")
