@@ -31,7 +31,7 @@ export const openS3 = async (
         ...(checksummed ? { ChecksumAlgorithm: "CRC32" } : {}),
       }),
     )
-    if (created.UploadId === undefined) throw new Error("the store answered without an upload id")
+    if (created.UploadId === undefined) throw new Error("the response has no upload ID")
     return new S3Sink(sdk, client, { ...place, UploadId: created.UploadId }, checksummed)
   } catch (cause) {
     client.destroy()

@@ -168,7 +168,7 @@ export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
   try {
     return JSON.parse(body.toString("utf8")) as T
   } catch (cause) {
-    throw unreachable(call, "unreadable", `the answer is not JSON: ${String(cause)}`)
+    throw unreachable(call, "unreadable", `the response is not JSON: ${String(cause)}`)
   }
 }
 

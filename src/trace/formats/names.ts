@@ -35,7 +35,7 @@ export const TRACE_FORMATS = [
   },
   {
     name: "kwok",
-    summary: "what kwokctl snapshot replay reads: YAML with ResourcePatch documents",
+    summary: "the input of kwokctl snapshot replay: YAML with ResourcePatch documents",
     extensions: [".yaml", ".yml"],
     mediaTypes: ["application/yaml", "application/x-yaml", "text/yaml"],
     isText: true,

@@ -46,7 +46,7 @@ const ask = async (client: HttpClient): Promise<Record<string, unknown>> => {
 }
 
 describe("credentials of a kubeconfig", () => {
-  test("let a real TLS server know who asks: token, certificate, groups", async () => {
+  test("identify the user to a real TLS server: token, certificate, groups", async () => {
     await using server = await startSecureServer(whoAsks)
     const cluster = { server: `https://localhost:${server.port}`, ...authority }
     const { certificate, key } = certificates.client
@@ -64,7 +64,7 @@ describe("credentials of a kubeconfig", () => {
     })
   })
 
-  test("reach the server through the proxy of the environment, but not where NO_PROXY or the kubeconfig say otherwise", async () => {
+  test("reach the server through the proxy of the environment, unless NO_PROXY or the kubeconfig excludes it", async () => {
     await using server = await startSecureServer(whoAsks)
     await using proxy = await startForwardProxy()
     await using other = await startForwardProxy()
@@ -82,7 +82,7 @@ describe("credentials of a kubeconfig", () => {
     expect(proxy.seen.map(({ line }) => line)).toEqual(["CONNECT api.invalid:6443"])
   })
 
-  test("that a server refuses are renewed, and the same client goes on with the new ones", async () => {
+  test("that a server rejects are renewed, and the same client continues with the new ones", async () => {
     const workspace = new Workspace()
     workspace.write("token", "expired")
     await using server = await startWebServer((request, response) => {

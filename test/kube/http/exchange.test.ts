@@ -104,7 +104,7 @@ describe("an exchange", () => {
     )
   })
 
-  test("tells the end of the connection after what a pause kept", async () => {
+  test("reports the end of the connection after what a pause kept", async () => {
     const { wire, response, exchange } = start()
     response.onData = () => exchange.pause()
     wire.receive(head + chunk("a") + chunk("b"))
@@ -118,7 +118,7 @@ describe("an exchange", () => {
     expect(response.body).toBe("ab")
   })
 
-  test("tells it at once when nothing was kept, paused or not", async () => {
+  test("reports it at once when nothing was kept, paused or not", async () => {
     const { wire, response, exchange } = start()
     wire.receive(head + chunk("a"))
     exchange.pause()
@@ -126,14 +126,14 @@ describe("an exchange", () => {
     expect(await response.ended).toEqual({ tag: "truncated" })
   })
 
-  test("stops the reading in the very read in which it is paused", () => {
+  test("stops reading within the read in which it is paused", () => {
     const { wire, exchange, response } = start()
     response.onData = () => exchange.pause()
     wire.receive(head + chunk("a"))
     expect(wire.isReading).toBe(false)
   })
 
-  test("keeps no more than one read that follows a pause, and stops the reading", () => {
+  test("keeps no more than one read after a pause, and stops reading", () => {
     const { wire, exchange, response } = start()
     wire.receive(head)
     exchange.pause()
@@ -143,7 +143,7 @@ describe("an exchange", () => {
     expect(exchange.bytesReceived).toBe(head.length + chunk("kept").length)
   })
 
-  test("says after each read that it is through, and not after its end", () => {
+  test("reports the end of each read, but not after its own end", () => {
     const { wire, response } = start()
     wire.receive(head)
     wire.receive(chunk("a") + chunk("b"))
@@ -152,7 +152,7 @@ describe("an exchange", () => {
     expect(response.calls).toEqual(["head", "data", "readDone", "data", "readDone", "end"])
   })
 
-  test("is repeated on a new connection only if the old one had served and not a byte had come", async () => {
+  test("is repeated on a new connection only if the old one had served and no byte had arrived", async () => {
     const reset = { tag: "connection", code: "ECONNRESET", message: "reset" } as const
     const first = start(new Wire(false))
     first.wire.carried?.failed(reset)
@@ -173,7 +173,7 @@ describe("an exchange", () => {
     expect(begun.fresh).toEqual([])
   })
 
-  test("gives back a connection whole, and only after a whole response", async () => {
+  test("returns a connection for reuse only after a complete response", async () => {
     const whole = start()
     whole.wire.receive(`${head}0\r\n\r\n`)
     expect(whole.released).toEqual([true])

@@ -98,7 +98,7 @@ const live = (
 
 const resumed = fc.constantFrom(undefined, "100")
 
-describe("whatever comes in whatever order", () => {
+describe("whatever inputs arrive in whatever order", () => {
   test("there are never more than two streams, and none that the machine has forgotten", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
@@ -111,7 +111,7 @@ describe("whatever comes in whatever order", () => {
     )
   })
 
-  test("something will make it go on: a stream with a limit of silence, one timer, or one enquiry", () => {
+  test("something will make it continue: a stream with a silence limit, one timer, or one enquiry", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
         live(resumeVersion, happenings, (world) => {
@@ -123,7 +123,7 @@ describe("whatever comes in whatever order", () => {
     )
   })
 
-  test("a list that has begun is completed before any watch begins, and keeps its reason until then", () => {
+  test("a started list is completed before any watch starts, and keeps its reason until then", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
         const { commands } = live(resumeVersion, happenings, () => undefined)

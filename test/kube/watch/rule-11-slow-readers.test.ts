@@ -42,7 +42,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 11: what the server forgot meanwhile is a gap of our own making", async () => {
+  test("rule 11: what the server forgot meanwhile is a gap caused by us", async () => {
     const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit, historyLimit: 100 } })
     await stallUntilHungUp(watched)
     unblock(watched)
@@ -58,7 +58,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "overload", "expired"])
   })
 
-  test("rule 11: a stall that cost nothing does not make a later expiry our fault", async () => {
+  test("rule 11: a stall without loss does not make us responsible for a later expiry", async () => {
     const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit } })
     await stallUntilHungUp(watched)
     unblock(watched)
@@ -72,7 +72,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
   })
 
-  test("rule 11: streams due while nothing may be read are opened when it may, once", async () => {
+  test("rule 11: streams due while nothing may be read are opened later, once", async () => {
     const watched = await watching({ before: holding("a") })
     watched.notebook.isWritable = false
     watched.put("b")

@@ -19,7 +19,7 @@ const missEverything = async (watched: Watched): Promise<void> => {
 }
 
 describe("rule 3", () => {
-  test("rule 3: HTTP 410 and in-stream 410 lead to the same: one list of the present state, and the watch after it", async () => {
+  test("rule 3: HTTP 410 and in-stream 410 both lead to one list of the present state, and the watch after it", async () => {
     const stories: Array<ReadonlyArray<string>> = []
     const answered: string[] = []
     for (const expiredAs of ["http", "stream"] as const) {
@@ -43,7 +43,7 @@ describe("rule 3", () => {
     expect([byStatus, inStream].map((story) => story.filter((line) => answered.includes(line)).length)).toEqual([1, 2])
   })
 
-  test("rule 3: with pages, too, the list after an expiry names no version, and continues after it", async () => {
+  test("rule 3: with pages, too, the list after an expiry names no version, and the watch continues after it", async () => {
     const watched = await watching({
       before: holding("a", "b", "c"),
       sandbox: { historyLimit: 3, streamingList: "rejected" },
@@ -57,7 +57,7 @@ describe("rule 3", () => {
     expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
   })
 
-  test("rule 3: a watch that is told 410 in its middle has delivered everything before it", async () => {
+  test("rule 3: a watch that gets 410 in its middle has delivered everything before it", async () => {
     const watched = await watching({ before: holding("a") })
     const change = watched.put("b")
     watched.sandbox.faults.expireWatches()
@@ -69,7 +69,7 @@ describe("rule 3", () => {
     expect(watched.notebook.unfinished).toBe(0)
   })
 
-  test("rule 3: a list that is told 410 is made again from the latest state", async () => {
+  test("rule 3: a list that gets 410 is repeated from the latest state", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a")(sandbox)

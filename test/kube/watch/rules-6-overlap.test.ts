@@ -15,7 +15,7 @@ const successorDue = (watched: Watched): void => {
 }
 
 describe("rule 6", () => {
-  test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays dead", async () => {
+  test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays deleted", async () => {
     const watched = await watching({ before: holding("a", "b") })
     successorDue(watched)
     // The successor asks for what follows the version delivered last, so the server sends it all of this once more.
@@ -28,7 +28,7 @@ describe("rule 6", () => {
     await watched.sees(() => watched.sandbox.watchCount() === 1)
   })
 
-  test("rule 6: what happens in the overlap arrives once, whichever of both watches is faster", async () => {
+  test("rule 6: an event in the overlap arrives once, whichever of the two watches is faster", async () => {
     const watched = await watching({ before: holding("a") })
     successorDue(watched)
     await watched.sees(() => watched.sandbox.watchCount() === 2)
@@ -41,7 +41,7 @@ describe("rule 6", () => {
     expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
   })
 
-  test("rule 6: a quiet successor waits until the old watch ends, and goes on from there", async () => {
+  test("rule 6: a quiet successor waits until the old watch ends, and continues from there", async () => {
     const watched = await watching({ before: holding("a") })
     await watched.bookmark()
     successorDue(watched)
@@ -57,7 +57,7 @@ describe("rule 6", () => {
     expect(watched.queries("list")).toEqual([])
   })
 
-  test("rule 6: a successor that is refused leaves the old watch alone", async () => {
+  test("rule 6: a rejected successor leaves the old watch alone", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
     successorDue(watched)

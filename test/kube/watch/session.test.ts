@@ -103,7 +103,7 @@ const playWatching = async () => {
 }
 
 describe("a session", () => {
-  test("never takes completeness back when a successor's bookmark lags behind the old watch", async () => {
+  test("never lowers completeness when a successor's bookmark lags behind the old watch", async () => {
     const { requests, last, clock, notebook, session } = await playWatching()
     const [old] = requests
     clock.advance(295_000)
@@ -117,7 +117,7 @@ describe("a session", () => {
     expect([old?.isAborted, requests.length]).toEqual([true, 2])
   })
 
-  test("lets what came before a failure in the same read be sent at once", async () => {
+  test("sends what came before a failure in the same read at once", async () => {
     for (const bad of [event("ERROR", 0), "nonsense\n"]) {
       const { last, notebook } = await playWatching()
       last().read(event("MODIFIED", 11), bad, event("MODIFIED", 12))
@@ -126,7 +126,7 @@ describe("a session", () => {
     }
   })
 
-  test("does not keep an exception of the recorder from the thread it belongs to", async () => {
+  test("does not catch an exception of the recorder", async () => {
     const { last, notebook } = await playWatching()
     notebook.onObserved = () => {
       throw new Error("a bug")
@@ -134,7 +134,7 @@ describe("a session", () => {
     expect(() => last().read(event("MODIFIED", 11))).toThrow("a bug")
   })
 
-  test("knows by how much the server's clock is ahead, until a server does not tell", async () => {
+  test("knows how far the server's clock is ahead, until a server does not send its time", async () => {
     const { last, clock, session } = await play()
     last().head(new Map([["date", new Date(clock.wallMicros() / 1000 + 3000).toUTCString()]]))
     expect(session.statistics.clockSkewMs).toBe(3000)
@@ -154,7 +154,7 @@ describe("a session", () => {
     expect(session.statistics.bytes - bytes).toBe(Buffer.byteLength(lines.join("")))
   })
 
-  test("says that a kind is watched when the server has answered its watch, after its list was handed over", async () => {
+  test("reports a kind as watched when the server has accepted its watch, after its list was delivered", async () => {
     const { requests, last, notebook } = await play()
     last().head()
     // A streaming list that ends without its bookmark: from a server that does not know it.
@@ -184,7 +184,7 @@ describe("a session", () => {
     expect(last().path).toContain("resourceVersion=10")
   })
 
-  test("stopped, has aborted every stream, holds no timer, and ignores what is answered late", async () => {
+  test("when stopped, has aborted every stream, holds no timer, and ignores late results", async () => {
     const { requests, clock, notebook, session } = await playWatching()
     clock.advance(295_000)
     session.stop()
@@ -200,14 +200,14 @@ describe("a session", () => {
     expect([requests.length, session.phase.tag]).toEqual([2, "stopped"])
   })
 
-  test("stopped during discovery, asks for nothing more", async () => {
+  test("when stopped during discovery, requests nothing more", async () => {
     const { requests, session } = await play({ type: "not-installed" })
     session.stop()
     await turn()
     expect([requests.length, session.phase.tag]).toEqual([0, "stopped"])
   })
 
-  test("hurries nothing that is not waiting after a failure", async () => {
+  test("retries early only what is waiting after a failure", async () => {
     const { requests, session } = await playWatching()
     session.retryNow()
     expect(requests).toHaveLength(1)

@@ -30,7 +30,7 @@ describe.each(realTraces)("the trace %s", (_, read, isPublished) => {
     expect(Buffer.compare(bytes, original)).toBe(0)
   })
 
-  test("as NDJSON says that SimKube made it, and every line is JSON", async (context) => {
+  test("as NDJSON is marked as made by SimKube, and every line is JSON", async (context) => {
     if (isPublished && whyNoPublished !== undefined) context.skip(whyNoPublished)
     const { bytes } = await converted(read(), "simkube", "ndjson")
     const lines = bytes.toString("utf8").trimEnd().split("\n").map(parseExactJson)
@@ -38,7 +38,7 @@ describe.each(realTraces)("the trace %s", (_, read, isPublished) => {
     expect(lines.at(-1)).toHaveProperty("end")
   })
 
-  test("as a kwok recording, by way of NDJSON, has the same bytes", async (context) => {
+  test("as a kwok recording, via NDJSON, has the same bytes", async (context) => {
     if (isPublished && whyNoPublished !== undefined) context.skip(whyNoPublished)
     const kwok = (await converted(read(), "simkube", "kwok")).bytes
     const ndjson = (await converted(kwok, "kwok", "ndjson", 777)).bytes
@@ -126,7 +126,7 @@ const file: fc.Arbitrary<Uint8Array> = fc
   })
   .map((sections) => encodeMessagePack(new Map(Object.entries(sections) as Array<[string, MessagePackValue]>)))
 
-describe("any trace of SimKube's shape", () => {
+describe("any trace of SimKube's structure", () => {
   test("decoded and encoded has the same bytes, in pieces of any size", async () => {
     await fc.assert(
       fc.asyncProperty(file, fc.integer({ min: 1, max: 100 }), async (bytes, size) => {
@@ -135,7 +135,7 @@ describe("any trace of SimKube's shape", () => {
     )
   })
 
-  test("by way of NDJSON has the same bytes", async () => {
+  test("via NDJSON has the same bytes", async () => {
     await fc.assert(
       fc.asyncProperty(file, async (bytes) => {
         const ndjson = (await converted(bytes, "simkube", "ndjson")).bytes
@@ -144,7 +144,7 @@ describe("any trace of SimKube's shape", () => {
     )
   })
 
-  test("damaged, is read or refused, whichever way it goes", async () => {
+  test("when damaged, is read or rejected, on every path", async () => {
     await fc.assert(
       fc.asyncProperty(mutated(file), fc.boolean(), async (bytes, isLater) => {
         try {

@@ -110,7 +110,7 @@ const every: ReadonlyArray<Exclude<TraceItem, { type: "header" }>> = [
 ]
 
 describe("the schema of NDJSON lines", () => {
-  test("fits every sort of line, each as one sort only", () => {
+  test("matches every sort of line, each as exactly one sort", () => {
     const header = {
       window: { start: 0, end: 9 },
       cut: 3,
@@ -126,7 +126,7 @@ describe("the schema of NDJSON lines", () => {
     }
   })
 
-  test.each(realTraces.filter(([, , isPublished]) => !isPublished))("fits the lines of %s", async (_, read) => {
+  test.each(realTraces.filter(([, , isPublished]) => !isPublished))("matches the lines of %s", async (_, read) => {
     for (const line of linesOf((await converted(read(), "simkube", "ndjson")).bytes))
       expect(problems(line, schema)).toEqual([])
   })
@@ -138,7 +138,7 @@ describe("the schema of NDJSON lines", () => {
     { batch: { time: 1.5 } },
     { sequence: 1, time: 1, action: "created", gvk: "v1.Pod", uid: "", namespace: "", name: "", resourceVersion: "" },
     { format: "kubereel", version: 2, window: null, cut: 0, kinds: [], incomplete: [] },
-  ])("does not fit %j", (line) => {
+  ])("does not match %j", (line) => {
     expect(problems(line, schema)).not.toEqual([])
   })
 })

@@ -27,7 +27,7 @@ describe("a pod as the server writes it", () => {
     status,
   })
 
-  test("is found whatever stands around it", () => {
+  test("is found whatever is around it", () => {
     for (const [before, after] of [
       ["", ""],
       ['{"type":"ADDED","object":', "}\n"],
@@ -37,7 +37,7 @@ describe("a pod as the server writes it", () => {
     }
   })
 
-  test("without containers has a status all the same", () => {
+  test("without containers still has a status", () => {
     expect(look('{"spec":{},"status":{"phase":"Pending"}}')).toEqual({
       found: true,
       status: { phase: "Pending" },
@@ -55,7 +55,7 @@ test.each([
   '{"spec":{"status":{"phase":"Running"}}}',
   // Half of a key's text.
   '{"a\\"status":{"phase":"Running"}}',
-])("%s is left to who reads the whole", (text) => {
+])("%s is left to the parser of the whole object", (text) => {
   expect(look(text, '{"status":{}}').found).toBe(false)
 })
 
@@ -64,11 +64,11 @@ test.each([
   ['{"x":{"spec":{"a":1}},"status":{}}', undefined],
   ['{"a\\"spec":{"a":1},"status":{}}', undefined],
   ['{"spec": {"a":1},"status":{}}', undefined],
-])("the spec of %s is left to who reads the whole", (text, expected) => {
+])("the spec of %s is left to the parser of the whole object", (text, expected) => {
   expect(look(text)).toMatchObject({ found: true, spec: expected })
 })
 
-test("what is found is what the whole object has", () => {
+test("what is found equals the part of the whole object", () => {
   const names = ["status", "spec", "containerStatuses", "initContainerStatuses", '"status":{', "{", "\\", "other"]
   const key = fc.oneof(fc.constantFrom(...names), fc.string({ maxLength: 5 }))
   const value = fc.letrec((tie) => ({

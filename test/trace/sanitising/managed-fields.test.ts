@@ -34,7 +34,7 @@ const memberText = (entries: ReadonlyArray<readonly [string, JsonValue]>): strin
 const pretty = fc.constantFrom(undefined, 1, "\t", " \r\n")
 
 describe("an object without managedFields", () => {
-  test("is the same object but for them, whatever else it holds", () => {
+  test("is otherwise the same object, whatever else it contains", () => {
     fc.assert(
       fc.property(kubernetesObject, (object) => {
         const { metadata } = object
@@ -82,12 +82,12 @@ describe("an object without managedFields", () => {
       '{"metadata":{"managedFields":[1]},"spec":{"managedFields":[2]}}',
       '{"metadata":{"managedFields":0},"spec":{"managedFields":[2]}}',
     ],
-  ])("has none of them, however often they are given: %s", (json, expected) => {
+  ])("has none of them, however often they occur: %s", (json, expected) => {
     expect(cut(json)).toBe(expected)
     expect(formatExactJson(metadataOf(Buffer.from(json)) ?? null)).not.toContain("[")
   })
 
-  test("has none of them in any object that names members twice", () => {
+  test("has none of them in any object with duplicate members", () => {
     const metadata = fc
       .array(fc.oneof(fc.tuple(fc.constant("managedFields"), jsonValue), fc.tuple(text, jsonValue)), { maxLength: 5 })
       .map((entries) => memberText(entries))
@@ -133,11 +133,11 @@ describe("an object without managedFields", () => {
     '{"metadata":{"labels":{"managedFields":[1]}}}',
     '{"metadata":{"a":"\\\\","b":"\\"managedFields\\":[1]"}}',
     '{"metadata":null}',
-  ])("%s stays as it is", (json) => {
+  ])("%s is unchanged", (json) => {
     expect(cut(json)).toBe(json)
   })
 
-  test("is never what bytes that are no JSON become", () => {
+  test("is never the result for bytes that are not JSON", () => {
     fc.assert(
       fc.property(mutated(kubernetesObject.map((object) => Buffer.from(formatExactJson(object)))), (bytes) => {
         const result = withoutManagedFields(new Uint8Array(bytes))
@@ -158,7 +158,7 @@ describe("an object without managedFields", () => {
 })
 
 describe("an object's metadata", () => {
-  test("is what parsing the whole object gives, without managedFields", () => {
+  test("equals the result of parsing the whole object, without managedFields", () => {
     fc.assert(
       fc.property(kubernetesObject, (object) => {
         const bytes = Buffer.from(formatExactJson(object))
@@ -181,7 +181,7 @@ describe("an object's metadata", () => {
     },
   )
 
-  test("is found in everything that an API server sent", () => {
+  test("is found in everything that an API server has sent", () => {
     const config = [...readSimkubeTrace([goldenTrace("recording")])].find((item) => item.type === "config")
     if (config === undefined) throw new Error("the golden trace has no config")
     const lines = watchLines("recording", config.trackedObjects)

@@ -58,7 +58,7 @@ class KwokDecoder implements TraceDecoder {
     const value = documentValue(text, offset)
     // The document has only comments.
     if (value === null) return
-    if (!isJsonObject(value)) throw bad(offset, "a document that is no object")
+    if (!isJsonObject(value)) throw bad(offset, "a document that is not an object")
     const document = this.#absolute(value) as JsonObject
     const apiVersion = textOf(document, "apiVersion")
     const kind = textOf(document, "kind")
@@ -72,18 +72,18 @@ class KwokDecoder implements TraceDecoder {
     const none: TraceHeader = { cut: 0, kinds: [], incomplete: [], sanitised: "replay" }
     const facts = readHeader(text)
     if (facts === "none") return { type: "header", ...none, sanitised: "none" }
-    if (facts === "bad") throw bad(offset, "the comment in the first line is not what it says")
+    if (facts === "bad") throw bad(offset, "the comment in the first line is invalid")
     this.#base = facts.start
     return { type: "header", ...none, ...facts.header }
   }
 
   #snapshotObject(gvk: string, object: JsonObject, offset: number): TraceItem {
-    if (this.#hasPatch) throw bad(offset, "an object behind the first ResourcePatch")
+    if (this.#hasPatch) throw bad(offset, "an object after the first ResourcePatch")
     this.#names.learn(gvk, object)
     const { namespace, name } = identityOf(object)
     if (name === "") throw bad(offset, "an object without a name")
     const resource = this.#names.of(gvk)
-    if (resource === undefined) throw bad(offset, "apiVersion and kind are none of Kubernetes")
+    if (resource === undefined) throw bad(offset, "apiVersion and kind are not those of a Kubernetes object")
     this.#live.set(addressOf(resource.group, resource.version, resource.resource, namespace, name), { gvk, object })
     return this.#event({ gvk, namespace, name, object, time: this.#base, action: "applied", isSnapshot: true })
   }
@@ -95,7 +95,7 @@ class KwokDecoder implements TraceDecoder {
     const target = field(document, "target")
     const method = METHODS.find((known) => known === document.method)
     if (!isJsonObject(resource) || !isJsonObject(target)) throw fail("without resource or target")
-    if (method === undefined) throw fail(`whose method is none of ${METHODS.join(", ")}`)
+    if (method === undefined) throw fail(`whose method is not one of ${METHODS.join(", ")}`)
     const [namespace, name] = [textOf(target, "namespace"), textOf(target, "name")]
     const [group, version, plural] = [
       textOf(resource, "group"),
@@ -109,16 +109,16 @@ class KwokDecoder implements TraceDecoder {
     const template = field(document, "template")
     if (method === "delete") {
       this.#live.delete(address)
-      if (live === undefined) throw fail("deletes an object that is not there")
+      if (live === undefined) throw fail("deletes an object that does not exist")
       const { gvk, object } = live
       return this.#event({ gvk, namespace, name, object, time, action: "deleted", isSnapshot: false })
     }
     if (!isJsonObject(template)) throw fail("without template")
-    if (method === "patch" && live === undefined) throw fail("changes an object that is not there")
+    if (method === "patch" && live === undefined) throw fail("changes an object that does not exist")
     const object =
       method === "patch" && live !== undefined ? applyStrategicPatch(live.gvk, live.object, template) : template
     const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
-    if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("makes an object without apiVersion or kind")
+    if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("creates an object without apiVersion or kind")
     this.#names.learn(gvk, object)
     this.#live.set(address, { gvk, object })
     return this.#event({ gvk, namespace, name, object, time, action: "applied", isSnapshot: false })
@@ -189,7 +189,7 @@ const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTrace
   // Nanoseconds since 1970 (a trace without a start) are more than a number holds exactly.
   const microseconds = typeof value === "bigint" ? Number(value / 1000n) : Math.floor(Number(value) / 1000)
   if ((typeof value !== "number" && typeof value !== "bigint") || !Number.isFinite(microseconds) || value < 0)
-    throw fail("whose durationNanosecond is no number of nanoseconds")
+    throw fail("whose durationNanosecond is not a number of nanoseconds")
   return microseconds
 }
 

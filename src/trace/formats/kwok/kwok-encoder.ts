@@ -105,7 +105,7 @@ class KwokEncoder implements TraceEncoder {
 
   #patch({ gvk, namespace, name, time }: ObjectEvent, method: PatchMethod, template?: JsonObject): void {
     const resourceName = this.#names.of(gvk)
-    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is no kind`)
+    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is not a kind`)
     const { group, version, resource } = resourceName
     const offset = BigInt(Math.max(0, time - (this.#base ?? time))) * 1000n
     this.#lastOffset = offset > this.#lastOffset ? offset : this.#lastOffset + 1n

@@ -25,7 +25,7 @@ export const yamlValue = (text: string): JsonValue => {
   const [error] = document.errors
   // The library recurses with the nesting, and a few hundred levels exhaust its stack.
   if (error?.code === "RESOURCE_EXHAUSTION")
-    throw new YamlValueError({ offset: 0, detail: "it nests too many levels deep" })
+    throw new YamlValueError({ offset: 0, detail: "it is nested too deeply" })
   if (error !== undefined) throw new YamlValueError({ offset: error.pos[0], detail: error.message })
   return document.contents === null ? null : nodeValue(document.contents, 0)
 }
@@ -37,10 +37,10 @@ const nodeValue = (node: Node | null | undefined, depth: number): JsonValue => {
   if (isScalar(node)) return scalarOf(node, at)
   if (depth >= MAX_DEPTH) throw new YamlValueError({ offset: at, detail: `more than ${MAX_DEPTH} levels` })
   if (isSeq(node)) return node.items.map((item) => nodeValue(item as Node | null, depth + 1))
-  if (!isMap(node)) throw new YamlValueError({ offset: at, detail: "a node that is neither map, list nor scalar" })
+  if (!isMap(node)) throw new YamlValueError({ offset: at, detail: "a node that is not a map, list or scalar" })
   let object: Record<string, JsonValue> = {}
   for (const { key, value } of node.items) {
-    if (!isScalar(key)) throw new YamlValueError({ offset: at, detail: "a key that is no string" })
+    if (!isScalar(key)) throw new YamlValueError({ offset: at, detail: "a key that is not a string" })
     object = withProperty(object, keyOf(key), nodeValue(value as Node | null, depth + 1))
   }
   return object

@@ -180,11 +180,11 @@ describe.each(phaseNames)("in phase %s", (phase) => {
     expectStep(world, inputsOf(world.stream)[name] as Input, expected.get(name))
   })
 
-  test("the table names only inputs that there are", () => {
+  test("the table names only inputs that exist", () => {
     expect(inputNames).toEqual(expect.arrayContaining([...expected.keys()]))
   })
 
-  test("what a closed or unknown stream says is ignored", () => {
+  test("events of a closed or unknown stream are ignored", () => {
     for (const stream of [0, 99]) {
       for (const [name, input] of Object.entries(inputsOf(stream))) {
         if (!("stream" in input)) continue

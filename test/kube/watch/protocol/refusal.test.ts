@@ -38,7 +38,7 @@ test.each(statuses)("is %s: %j", (expected, status) => {
   expect(classify(read(status))).toBe(expected)
 })
 
-describe("a permission that is missing", () => {
+describe("a missing permission", () => {
   test.each([
     [
       "/api/v1/pods",

@@ -73,22 +73,22 @@ const everything = usual(
   '{"template":{"spec":{"nodeName":"n","b":[1,-1,300,70000,-70000,5000000000,true,false,null]}},"a":"ä😀","nodeName":"n"}',
 )
 
-describe("the WebAssembly way to SimKube's objects", () => {
-  test("is built from the sources that stand beside it", () => {
+describe("the WebAssembly encoder of SimKube's objects", () => {
+  test("is built from the sources beside it", () => {
     const folder = new URL("../../../../../src/trace/formats/simkube/simd/assembly/", import.meta.url)
     const hash = createHash("sha256")
     for (const name of readdirSync(folder).toSorted()) hash.update(readFileSync(new URL(name, folder)))
     expect(simdSource).toBe(hash.digest("hex"))
   })
 
-  test("takes what API servers send, and writes what the way through objects writes", () => {
+  test("accepts what API servers send, and writes the same as the pass through objects", () => {
     for (const type of [deployment, pod]) {
       expect(quickly(everything, type)).toEqual(slowly(everything, type))
       expect(quickly(everything, type)).toBeDefined()
     }
   })
 
-  test("writes the same for any object that it takes, wherever it stands", () => {
+  test("writes the same for any object that it accepts, at any position", () => {
     let taken = 0
     fc.assert(
       fc.property(kubernetesObject, types, fc.nat(40), (object, type, before) => {
@@ -138,7 +138,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
     },
   )
 
-  test("sorts members by the bytes of their keys, alike beginnings and escape sequences included", () => {
+  test("sorts members by the bytes of their keys, equal prefixes and escape sequences included", () => {
     const keys = fc.uniqueArray(
       fc.oneof(fc.stringMatching(/^prefix-[a-c]{0,6}$/), fc.string({ unit: "binary", maxLength: 12 })),
       {
@@ -156,7 +156,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
     )
   })
 
-  test("never takes a wrong value, however the bytes were changed", () => {
+  test("never accepts a wrong value, however the bytes were changed", () => {
     let taken = 0
     let refused = 0
     fc.assert(
@@ -215,7 +215,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
       "more members than it has room for",
       usual(`{${Array.from({ length: 4000 }, (_, index) => `"${1000 + index}":1`).join(",")}}`),
     ],
-  ])("leaves %s to the way through objects", (_, text) => {
+  ])("leaves %s to the pass through objects", (_, text) => {
     expect(quickly(text, deployment)).toBeUndefined()
   })
 })
