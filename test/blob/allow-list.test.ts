@@ -38,7 +38,7 @@ describe("an allow-list", () => {
     ["s3://traces/team-a/", "s3://traces/team-a"],
     ["s3://traces", "gs://traces/a"],
     ["s3://traces", "azure://traces/a"],
-    // The environment may have pointed s3:// at a server of one's own, where another owns the name.
+    // The environment may point s3:// at a private server, where someone else owns the name.
     ["s3://traces", "https://traces.s3.amazonaws.com/a"],
     ["s3://", "https://0a.r2.cloudflarestorage.com/traces/a"],
     ["https://s3.amazonaws.com/traces", "s3://traces/a"],

@@ -1,4 +1,4 @@
-/** What is decided before a store has said anything, and what becomes of an answer that comes too late. */
+/** What is decided before a store has responded, and what happens to a response that comes too late. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
@@ -26,7 +26,7 @@ const failure = async (path: string, options: OpenTargetOptions = {}): Promise<T
   return outcome.failure
 }
 
-/** Nothing that the machine's user has set up is found. */
+/** Hides everything that the machine's user has configured. */
 const bareMachine = {
   AWS_CONFIG_FILE: "/dev/null",
   AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
@@ -87,7 +87,7 @@ describe("without credentials", () => {
       if (name === "@azure/identity") throw Object.assign(new Error(name), { code: "ERR_MODULE_NOT_FOUND" })
       return await import(name)
     }
-    // With none of those it is the default chain's turn.
+    // Without any of those, the default chain is used.
     const error = await failure("https://theirs.blob.core.windows.net/traces/a", { environment, importing })
     expect(error).toMatchObject({ code: "package-missing", reason: expect.stringContaining("@azure/identity") })
     expect(asked).toEqual(["@azure/storage-blob", "@azure/identity"])
@@ -112,7 +112,7 @@ describe("S3 is contacted", () => {
   ])("for %s with %j where the URL says, otherwise where the environment says", async (path, environment, expected) => {
     vi.stubEnv("AWS_REGION", "eu-west-1")
     const seen: unknown[] = []
-    /** Takes note of what it is made with instead of asking Amazon. */
+    /** Records its options instead of contacting Amazon. */
     class NotedClient extends S3Client {
       constructor(options: S3ClientConfig) {
         super(options)
@@ -145,7 +145,7 @@ test("Google is contacted with the contents of the file in SimKube's variable", 
   try {
     const address = server.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
-    // A federated identity: unlike a service account's key, its file says whom to ask, so that nobody else is asked here.
+    // A federated identity: unlike a service account's key, its file names the server to contact, so nothing else is contacted here.
     const [identity, token] = [join(directory, "identity.json"), join(directory, "token")]
     await writeFile(token, "our token")
     const content = {
@@ -173,7 +173,7 @@ describe("a late response", () => {
     readonly stop: () => void
   }
 
-  /** As much of S3 as beginning an upload and giving it up takes; the answer to the beginning is held back. */
+  /** The part of S3 that is needed to start and abort an upload; the response to the start is held back. */
   const startSlowStore = (): Promise<SlowStore> =>
     new Promise((resolve) => {
       const requests: string[] = []

@@ -6,7 +6,7 @@ import { ManualClock } from "../runtime/manual-clock.ts"
 
 const address: StoreAddress = { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "a" }
 
-/** A store in memory whose answers the test gives. */
+/** A store in memory whose responses the test controls. */
 class MemorySink implements PartSink {
   readonly partBytes: number
   readonly parallel: number
@@ -19,7 +19,7 @@ class MemorySink implements PartSink {
   lasts: number[] = []
   discards = 0
   closed = 0
-  /** Answers are given by the test instead of at once. */
+  /** The test gives responses, instead of at once. */
   hold = false
   failCommit: Error | undefined
 
@@ -35,11 +35,11 @@ class MemorySink implements PartSink {
       this.mostHeld = Math.max(this.mostHeld, this.held.length)
       if (!this.hold) queueMicrotask(() => this.answer())
     })
-    // Read as late as allowed: a buffer that is used again too early shows here.
+    // Read as late as allowed: a buffer that is reused too early is detected here.
     this.stored.set(part.number, Buffer.from(part.bytes))
   }
 
-  /** Answers one of the parts under way. */
+  /** Completes one of the parts under way. */
   answer(which = 0): void {
     this.held.splice(which, 1)[0]?.resolve()
   }
@@ -89,7 +89,7 @@ describe("an object written in parts", () => {
           for (const piece of pieces) {
             const mine = Uint8Array.from(piece)
             await target.write(mine)
-            // The caller's memory is the caller's again.
+            // The memory belongs to the caller again.
             mine.fill(0)
           }
           const written = await target.finish()

@@ -1,6 +1,6 @@
 /**
- * What every object store must do with an export, asked of a server that speaks its real protocol. What is there is read by
- * other means than the target's: see the `StoreServer` of each.
+ * What every object store must do with an export, tested against a server that speaks its real protocol. The contents are read by other
+ * means than the target's: see the `StoreServer` of each.
  */
 import { createCipheriv } from "node:crypto"
 import { createServer, type Server, type Socket } from "node:net"
@@ -15,7 +15,7 @@ import { until } from "../runtime/until.ts"
 import { freePort } from "./server-process.ts"
 
 export interface StoreServer {
-  /** Variables under which the store's SDK finds the server, and is let in. */
+  /** Variables with the server's address and credentials for the store's SDK. */
   readonly environment: Readonly<Record<string, string>>
   /** The same for another address than the server's. */
   elsewhere(url: string): Readonly<Record<string, string>>
@@ -23,20 +23,20 @@ export interface StoreServer {
   read(key: string): Promise<Uint8Array | undefined>
   /** The object's media type; `undefined` if the server keeps none. */
   readonly contentType: ((key: string) => Promise<string | undefined>) | undefined
-  /** Uploads that were begun and neither completed nor removed, with their parts. */
+  /** Uploads that were started and neither completed nor removed, with their parts. */
   unfinished(): Promise<ReadonlyArray<string>>
   stop(): Promise<void>
 }
 
 const mebibyte = 1024 * 1024
 
-/** Bytes that no two places have in common: the key stream of a cipher. */
+/** Bytes without repetitions: the key stream of a cipher. */
 const bytesOf = (length: number, seed = 1): Buffer =>
   createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(length))
 
 /**
- * @param scheme of URLs of the store, whose bucket `traces` the server has.
- * @param wrongSecret variables that take the place of the right ones; `undefined` if the server lets everybody in.
+ * @param scheme of the store's URLs; the server has its bucket `traces`.
+ * @param wrongSecret variables that replace the right ones; `undefined` if the server checks no credentials.
  */
 export const describeStore = (
   scheme: string,

@@ -25,7 +25,7 @@ const listed = (uid: string, version: number, content?: JsonObject) => {
   return objectLine("listed", gvk, item)
 }
 
-/** An export that holds exactly these lines, as a recorder would write it. */
+/** An export of exactly these lines, as a recorder would write it. */
 const exportOf = (lines: readonly LedgerLine[]): string[] => {
   const events = lines.flatMap((line) => {
     if (line.line === "list") return []
@@ -43,7 +43,7 @@ const header = `{"format":"kubereel"}`
 const judgeText = (text: string, ledger: readonly LedgerLine[], rule: Rule) =>
   compare(text, ledger, new Map([[gvk, rule]])).map(({ problem }) => problem)
 
-/** Judges an export of these lines; header and footer are right. */
+/** Compares an export of these lines with the ledger; header and footer are valid. */
 const judge = (lines: readonly string[], ledger: readonly LedgerLine[], rule: Rule = { detect: "all" }) => {
   const gaps = lines.filter((line) => line.includes(`"action":"gap"`)).length
   const footer = JSON.stringify({ end: { snapshot: 0, events: lines.length - gaps, gaps } })

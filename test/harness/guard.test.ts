@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { allowOldCluster, openTestCluster } from "../cluster/guard.ts"
 
 const hour = 60 * 60 * 1000
-/** What the API server's own clock says, far from ours. */
+/** The API server's own clock, far from ours. */
 const serverNow = Date.parse("2031-05-05T12:00:00Z")
 
 describe("the guard before tests that write", () => {

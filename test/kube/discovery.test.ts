@@ -12,7 +12,7 @@ const gvkOf = (text: string): GroupVersionKind => {
   return gvk
 }
 
-/** A server that gives the real answers; `unknown-group` for every path not listed. */
+/** A server that returns the real responses; `unknown-group` for every path not listed. */
 const discoverAt = async (kind: string, answers: Readonly<Record<string, string>>): Promise<Discovery> => {
   await using server = await startWebServer((request, response) => {
     const { status, headers, body } = recordedAnswer(answers[request.url ?? ""] ?? "unknown-group")

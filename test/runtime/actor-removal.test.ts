@@ -1,4 +1,4 @@
-/** One actor is taken out of a system: in order, with its links, and without a word to the others. */
+/** One actor is removed from a system: in order, with its links, without disturbing the others. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import type { Outbox } from "../../src/runtime/mailbox/outbox.ts"
@@ -13,7 +13,7 @@ const sending = (frames: ReadonlyArray<number>, outboxes: Array<Outbox> = []): L
     for (const number of frames) outbox.send(Buffer.from([number]))
   })
 
-/** Writes down `sender: number` of what it takes; acknowledges while `acknowledges` says so. */
+/** Records `sender: number` of each frame it receives; acknowledges while `acknowledges` returns true. */
 const taking = (taken: Array<string>, acknowledges = () => true): LocalBody =>
   simple((context) => {
     const inbox = context.inbox("numbers", {

@@ -10,14 +10,14 @@ import { turn, until } from "./until.ts"
 const running = (...actors: ReadonlyArray<LocalActor>): Promise<ReadonlyArray<void>> =>
   Promise.all(actors.map((actor) => Effect.runPromise(actor.running())))
 
-/** Sends `count` small frames when it is started. */
+/** Sends `count` small frames when it starts. */
 const sending = (count: number, mailbox = "numbers"): LocalBody =>
   simple((context) => {
     const outbox = context.outbox(mailbox)
     for (let number = 1; number <= count; number++) outbox.send(Buffer.from([number]))
   })
 
-/** Writes down what it takes, and acknowledges it. `taken` is its memory, which outlives its lives. */
+/** Records what it receives, and acknowledges it. `taken` is its memory, which outlives its lives. */
 const taking = (taken: Array<number>): LocalBody =>
   simple((context) => {
     const inbox = context.inbox("numbers", {
@@ -216,7 +216,7 @@ describe("stopping the system", () => {
             attached: () => 0,
             frame(sender, { incarnation, number, payload }) {
               outbox.send(payload)
-              // Passed on is not yet taken: acknowledged only when the next one has it.
+              // A forwarded frame is not finished yet: it is acknowledged only when the next actor has it.
               void outbox.flushed().then(() => inbox.acknowledge(sender, incarnation, number))
             },
           })
@@ -267,7 +267,7 @@ describe("stopping the system", () => {
     actors.system.link("numbers", source, sink)
     await running(source, sink)
     const stopped = actors.system.stop()
-    // The time to drain, and the time after which the thread would be killed.
+    // The drain time, and the time after which the thread would be killed.
     await until(() => actors.clock.pending === 2)
     actors.clock.advance(300)
     expect(await stopped).toEqual(["source"])
@@ -280,7 +280,7 @@ describe("stopping the system", () => {
     const taken: Array<number> = []
     const sink = actors.spawn("sink", (context) => {
       const outbox = context.outbox("answers")
-      // One is with the source, which never takes it; the other one waits here.
+      // One is with the source, which never receives it; the other one waits here.
       outbox.send(Buffer.from([1]))
       return taking(taken)(context).pipe(
         Effect.tap(() => Effect.addFinalizer(() => Effect.sync(() => outbox.send(Buffer.from([2]))))),
@@ -291,7 +291,7 @@ describe("stopping the system", () => {
     await running(source, sink)
     expect(await actors.system.stop()).toEqual([])
     expect(taken).toEqual([1, 2])
-    // On a clock that stands still: no deadline was needed.
+    // The clock does not move: no deadline was needed.
     expect(actors.clock.monotonicMs()).toBe(0)
     expect(actors.clock.pending).toBe(0)
   })

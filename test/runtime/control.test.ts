@@ -1,4 +1,4 @@
-/** The control plane between two ends of one channel; with threads that die it is tested in workers.test.ts. */
+/** The control plane between two ends of one channel; workers.test.ts tests it with threads that die. */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

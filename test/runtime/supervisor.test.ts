@@ -91,7 +91,7 @@ describe("a crashed actor", () => {
       await running(toy)
       await toy.kill()
       await until(() => toy.state === "backing-off")
-      // Longer than a minute of quiet: the back-off begins anew each time.
+      // Longer than a minute of quiet: the back-off restarts each time.
       expect(actors.clock.untilNext).toBe(150)
       actors.clock.advance(150_001)
     }

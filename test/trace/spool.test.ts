@@ -30,7 +30,7 @@ describe.each(kinds)("a spool %s", (_, make) => {
       fc.property(parts, (appended) => {
         using spool = make()
         for (const part of appended) {
-          // What is appended is the caller's again afterwards.
+          // Appended bytes belong to the caller again afterwards.
           const lent = Uint8Array.from(part)
           spool.append(lent)
           lent.fill(0)

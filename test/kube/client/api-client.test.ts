@@ -1,4 +1,4 @@
-/** The typed client against a sandbox, over real HTTP: every verb, and what it rejects with. */
+/** The typed client against a sandbox, over real HTTP: every verb, and the errors it rejects with. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
@@ -194,7 +194,7 @@ describe("Lists", () => {
     for await (const page of client.pages(kinds.configMaps, { namespace: "default", limit: 3 })) {
       sizes.push(page.items.length)
       versions.add(page.resourceVersion)
-      // What changes meanwhile belongs to no page.
+      // An object that changes meanwhile belongs to no page.
       await client.delete(kinds.configMaps, place("c-6")).catch(() => undefined)
     }
     expect([sizes, versions.size]).toEqual([[3, 3, 1], 1])

@@ -1,4 +1,4 @@
-/** What lies between the typed client and HTTP: credentials, retries, deadlines, places, connections. */
+/** The layer between the typed client and HTTP: credentials, retries, deadlines, places, connections. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
@@ -42,7 +42,7 @@ const errorOf = (call: Promise<unknown>): Promise<ApiError> =>
   )
 
 class RecordedTimers extends ManualTimers {
-  /** What was asked for, in ms. */
+  /** The requested delays, in ms. */
   readonly delays: number[] = []
 
   override after(delayMs: number, action: () => void): { cancel(): void } {
@@ -51,7 +51,7 @@ class RecordedTimers extends ManualTimers {
   }
 }
 
-/** A source whose credentials are fetched anew when told to. */
+/** A source whose credentials are renewed when the test says so. */
 class Source implements EndpointSource {
   fetched = 0
   #endpoint: ApiEndpoint

@@ -24,7 +24,7 @@ const startSecureServer = (listener: RequestListener): Promise<WebServer> => {
   })
 }
 
-/** What the server learnt about who asks. */
+/** What the server learnt about the client. */
 const whoAsks: RequestListener = (request: IncomingMessage, response) => {
   const socket = request.socket as TLSSocket
   const name = socket.authorized ? socket.getPeerCertificate().subject.CN : undefined
@@ -70,7 +70,7 @@ describe("credentials of a kubeconfig", () => {
     await using other = await startForwardProxy()
     const cluster = { server: `https://localhost:${server.port}`, ...authority }
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }
-    // To a proxy "localhost" would mean itself: the environment's is not used for it.
+    // A proxy would resolve "localhost" to itself, so the environment's is not used for it.
     await ask(await clientFor(kubeconfig({}, cluster), environment))
     expect(proxy.seen).toEqual([])
     const own = { ...cluster, "proxy-url": `http://127.0.0.1:${other.port}` }

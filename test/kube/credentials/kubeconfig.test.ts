@@ -13,7 +13,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 describe("a kubeconfig", () => {
   test("of a local cluster becomes an endpoint", async () => {
-    // As test set-ups write it: flow style, no authority, an administrator's token.
+    // As test setups write it: flow style, no authority, an administrator's token.
     const text = [
       "apiVersion: v1",
       "kind: Config",
@@ -183,7 +183,7 @@ describe("an error about a kubeconfig", () => {
   const messageOf = async (text: string, context?: string): Promise<string> => {
     const path = new Workspace().write("config", text)
     const { message } = await errorOf(load({ kubeconfig: path, context }).then((credentials) => credentials.endpoint()))
-    // The path is part of what is said; the rest is easier to read without it.
+    // The path is part of the message; the rest is easier to read without it.
     return message.replaceAll(path, "CONFIG")
   }
 

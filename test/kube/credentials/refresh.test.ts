@@ -37,7 +37,7 @@ describe("a token file", () => {
     expect(await credentials.endpoint()).toBe(first)
     const message = `token file ${workspace.path("token")} of context "main" does not exist`
     expect(credentials.problem?.message).toBe(message)
-    // After a 401 the old token is worth nothing, and the trouble is the answer.
+    // After a 401 the old token is worthless, and the problem is returned.
     expect((await errorOf(credentials.onUnauthorized())).message).toBe(message)
     workspace.write("token", "two")
     clock.advance(10_000)
@@ -135,7 +135,7 @@ describe("a 401", () => {
     const { credentials } = await start()
     await credentials.endpoint()
     const first = credentials.onUnauthorized()
-    // The plugin is a process: it is still running then.
+    // The plugin is a process and is still running then.
     await new Promise((resolve) => setImmediate(resolve))
     await credentials.onUnauthorized()
     expect(await authorizationOf(credentials)).toBe("Bearer 2")

@@ -20,7 +20,7 @@ interface Flood {
   readonly peer: Promise<Socket>
 }
 
-/** A server that answers with `size` bytes in one chunk and closes, when `end` says so. */
+/** A server that sends `size` bytes in one chunk and closes, if `end` says so. */
 const startFlood = async (isSecure: boolean): Promise<Flood> => {
   const peer = Promise.withResolvers<Socket>()
   const serve = (socket: Socket): void => {
@@ -77,7 +77,7 @@ describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
     for (let pauses = 0; pauses < 3; pauses++) {
       await eventually(() => expect(isPaused).toBe(true))
       const before = response.length
-      // The server's side fills up: it has stopped making progress with bytes left to send.
+      // The server's side fills up: it makes no more progress with bytes left to send.
       let waiting = -1
       while (waiting !== peer.writableLength) {
         waiting = peer.writableLength
@@ -85,7 +85,7 @@ describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
       }
       expect(peer.writableLength).toBeGreaterThan(1_000_000)
       expect(response.length).toBe(before)
-      // What was read ahead is bounded, whatever the records of TLS hold.
+      // The bytes read ahead are bounded, whatever the TLS records hold.
       expect(stream.bytesReceived - before).toBeLessThan(200_000)
       isPaused = false
       stream.resume()

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { type Carried, type Carrier, Exchange } from "../../../src/kube/http/exchange.ts"
 import { RecordedResponse } from "./recorded-response.ts"
 
-/** A connection in name only: the test says what it receives. */
+/** A simulated connection: the test decides what it receives. */
 class Wire implements Carrier {
   readonly hasServed: boolean
   isReading = true
@@ -27,7 +27,7 @@ class Wire implements Carrier {
     this.carried = undefined
   }
 
-  /** Bytes come in the one buffer that every read uses again. */
+  /** Bytes come in the one buffer that every read reuses. */
   receive(text: string): void {
     const length = this.#buffer.write(text, "latin1")
     if (this.carried?.receive(this.#buffer, length) === false) this.isReading = false
@@ -78,7 +78,7 @@ describe("an exchange", () => {
           if (pauseEvery === 0 || ++ranges % pauseEvery !== 0) return
           pause(true)
         }
-        // TLS goes on delivering what its records hold, whatever it was told.
+        // TLS keeps delivering what its records hold, even when told to stop.
         let at = 0
         for (const each of steps) {
           if (each === "pause") pause(true)

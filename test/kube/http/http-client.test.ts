@@ -61,7 +61,7 @@ describe("a request", () => {
         ["Accept-Encoding", "identity"],
       ]),
     )
-    // Node's server reads header bytes as latin1; sent was UTF-8, as Go's client does.
+    // Node's server reads header bytes as latin1; UTF-8 was sent, as Go's client does.
     expect(sent.find(([name]) => name === "Impersonate-User")?.[1]).toBe(Buffer.from("jörg").toString("latin1"))
   })
 
@@ -270,7 +270,7 @@ describe("aborting", () => {
 describe("connecting", () => {
   test("ends with a timeout that names the address and how long it took", async () => {
     const timers = new ManualTimers()
-    // Accepts, and never answers the greeting of TLS.
+    // Accepts, and never responds to the TLS handshake.
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     clientFor(`https://127.0.0.1:${server.port}`, { skipTlsVerify: true }, { timers }).get("/", {}, response)

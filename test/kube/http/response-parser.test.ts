@@ -12,7 +12,7 @@ interface Reading {
   readonly used: number
 }
 
-/** Feeds the bytes in pieces that end at `cuts`; holds the parser after every `holdEvery`th body range and goes on. */
+/** Feeds the bytes in pieces that end at `cuts`; holds the parser after every `holdEvery`th body range and continues. */
 const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): Reading => {
   let status: number | undefined
   let headers: Record<string, string> = {}
@@ -37,7 +37,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
   let used = 0
   const edges = [...new Set(cuts.filter((cut) => cut < bytes.length)), bytes.length].sort((one, other) => one - other)
   for (const edge of edges) {
-    // The piece lies in the middle of foreign bytes, which must not be looked at.
+    // The piece is surrounded by foreign bytes, which must not be read.
     const padded = Buffer.concat([Buffer.from("XX"), bytes.subarray(used, edge), Buffer.from("\r\n\r\n0")])
     let position = 2
     const end = padded.length - 5
@@ -64,7 +64,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
 
 const readText = (text: string): Reading => read(Buffer.from(text, "latin1"))
 
-/** A response and what it means. */
+/** A response and its meaning. */
 interface Model {
   readonly bytes: Buffer
   readonly status: number
@@ -141,7 +141,7 @@ describe("the response parser", () => {
           bytes = Buffer.concat([bytes.subarray(0, position), insert, bytes.subarray(position + drop)])
         }
         const whole = read(bytes)
-        // Smaller pieces may show earlier that it is no response, with less of it to quote; nothing else may differ.
+        // With smaller pieces the error may appear earlier, with less of the response to quote; nothing else may differ.
         const early = whole.state === "malformed" ? { problem: "", used: 0 } : {}
         expect({ ...read(bytes, where, 2), ...early }).toEqual({ ...whole, ...early })
         expect(whole.problem !== "").toBe(whole.state === "malformed")

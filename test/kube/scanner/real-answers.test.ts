@@ -1,4 +1,4 @@
-/** Every line and list that a real API server sent us, held against `JSON.parse`. */
+/** Every line and list that a real API server sent us, compared with `JSON.parse`. */
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -17,7 +17,7 @@ const filesOf = (folder: string, pattern: RegExp): ReadonlyArray<string> =>
     .filter((name) => pattern.test(name))
     .map((name) => `${folder}${name}`)
 
-/** The body of a recorded HTTP answer. */
+/** The body of a recorded HTTP response. */
 const bodyOf = (file: string): Buffer => {
   const bytes = readFileSync(new URL(file, data))
   const [separator] = /\r?\n\r?\n/.exec(bytes.toString("latin1")) ?? [""]
@@ -32,7 +32,7 @@ interface WatchLine {
   readonly object: { [key: string]: Json }
 }
 
-/** Scans a watch body in pieces of `size` bytes; answers each line's value. */
+/** Scans a watch body in pieces of `size` bytes; returns each line's value. */
 const scanWatch = (body: Buffer, size: number): ReadonlyArray<WatchLine> => {
   const scanner = new WatchLineScanner(rules)
   const slowScanner = new WatchLineScanner(rules)

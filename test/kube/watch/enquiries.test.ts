@@ -1,4 +1,4 @@
-/** The one-off questions around a watch, on a real server. */
+/** The one-off requests around a watch, on a real server. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** The state machine alone: what it asks for and says on the way, where the phase does not tell. */
+/** The state machine alone: its commands and reports, where the phase does not show them. */
 import { describe, expect, test } from "vitest"
 import { complete, describePhase, status, truncated, type World, worldIn } from "./machine-world.ts"
 
@@ -113,7 +113,7 @@ test("a list that skips an unreadable line gives the reason in its detail, the o
     world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
   const detail = expect.stringMatching(/after version 100 could not be parsed, twice \(not JSON at byte 7\)/)
   expect(started().at(-1)).toEqual(["expired", detail])
-  // A list that fails and is tried again is the same list.
+  // A list that fails and is retried is the same list.
   world.feed({ type: "refused", stream: world.stream, status: status(500) })
   world.feed({ type: "retry" })
   expect(started().at(-1)).toEqual(["expired", detail])

@@ -1,4 +1,4 @@
-/** Rule 12 of docs/facts/watch-protocol.md: versions that lie ahead of the server, and other clusters. */
+/** Rule 12 of docs/facts/watch-protocol.md: versions that are ahead of the server, and other clusters. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -102,7 +102,7 @@ describe("rule 12", () => {
     watched.clock.advance(60_000)
     await watched.bookmark()
     await goBackUnseen(watched)
-    // The server accepts a version it has not reached, and says nothing.
+    // The server accepts a version it has not reached, and sends nothing.
     for (let seconds = 0; seconds < 188 && watched.session.phase.tag === "watching"; seconds++)
       watched.clock.advance(1000)
     await relisted(watched)
@@ -135,7 +135,7 @@ describe("rule 12", () => {
   })
 })
 
-/** The watch ends properly, and the server goes back to an earlier past before the next one begins. */
+/** The watch ends cleanly, and the server goes back to an earlier state before the next one starts. */
 const goBackUnseen = async (watched: Watched): Promise<void> => {
   watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
   watched.put("a")

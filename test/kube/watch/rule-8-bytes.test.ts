@@ -1,4 +1,4 @@
-/** Rule 8 of docs/facts/watch-protocol.md: bytes are kept as they came, whatever their white space, and broken ones heal. */
+/** Rule 8 of docs/facts/watch-protocol.md: bytes are kept as they came, whatever their white space, and damaged ones are read again. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -79,7 +79,7 @@ describe("rule 8", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
     expect(watched.notebook.listDetails).toEqual([expect.stringMatching(/could not be parsed, twice/)])
     expect(watched.notebook.of("state").at(-2)).toBe(`listing: ${watched.notebook.listDetails[0]}`)
-    // The server has not lost the version, so it need not be asked for the very latest state.
+    // The server has not lost the version, so the very latest state is not required.
     const list = watched.queries("watch").at(-1)
     expect([list?.get("sendInitialEvents"), list?.get("resourceVersion")]).toEqual(["true", version])
     watched.put("b")

@@ -1,4 +1,4 @@
-/** Rules 1 and 2 of docs/facts/watch-protocol.md: what is asked for, and how lists are made. */
+/** Rules 1 and 2 of docs/facts/watch-protocol.md: what is requested, and how lists are made. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -49,7 +49,7 @@ describe("rule 1", () => {
       await watched.isWatching()
       await watched.caughtUp()
     }
-    // The clock has passed the waits themselves since the failure, too.
+    // The clock has also passed the waits themselves since the failure.
     expect(waits).toEqual([800, 1600, 800, 800])
   })
 
@@ -155,7 +155,7 @@ describe("rule 2", () => {
       sink: (notebook) => {
         notebook.onObserved = () => {
           if (notebook.objects.length !== 10) return
-          // While the first page is read its objects change, more often than the server remembers.
+          // While the first page is read, its objects change more often than the server remembers.
           for (let change = 1; change < 10; change++) watched.put(`object-${change}`)
           watched.delete("object-0")
         }
@@ -166,7 +166,7 @@ describe("rule 2", () => {
     const lists = watched.requests("list")
     expect(lists.map(({ status }) => status)).toEqual([200, 410, 200])
     expect(watched.queries("list").map((query) => [...query.keys()])).toEqual([["limit"], ["limit", "continue"], []])
-    // The first of them was refused as a streaming list; the pages count for nothing once everything is asked for.
+    // The first of them was rejected as a streaming list; the pages are discarded once everything is requested.
     expect(watched.notebook.of("list started")).toEqual(["first", "first", "first"])
     expect(watched.notebook.of("list completed")).toEqual([watched.sandbox.resourceVersion])
     expect(watched.notebook.of("state").filter((state) => state.startsWith("failing"))).toEqual([])
@@ -187,7 +187,7 @@ describe("rule 2", () => {
     })
     for (let failure = 0; failure < 3; failure++) await watched.passes()
     await watched.isWatching()
-    // The watch's own: the look at its bytes, its successor, and the server's end of it.
+    // Those of the watch: its silence check, its successor, and the server's end of it.
     expect(watched.clock.pending).toBe(3)
   })
 })

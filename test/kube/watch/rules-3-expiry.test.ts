@@ -4,7 +4,7 @@ import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
 const { start, watching } = watchedSandboxes()
 
-/** The server is away while more happens than it remembers: `b` is deleted, `c` made anew. */
+/** While disconnected, more happens than the server remembers: `b` is deleted, `c` created again. */
 const missEverything = async (watched: Watched): Promise<void> => {
   await watched.sandbox.faults.refuseConnections()
   watched.delete("b")
@@ -37,7 +37,7 @@ describe("rule 3", () => {
       stories.push(watched.notebook.story.filter((line) => !line.startsWith("cluster ") && !line.includes("ECONN")))
     }
     const [byStatus = [], inStream = []] = stories
-    // The 200 before an error in the stream is told as what it is.
+    // The 200 before an error in the stream is reported as such.
     const at = inStream.lastIndexOf(answered[1] ?? "")
     expect(inStream.toSpliced(at, 1)).toEqual(byStatus)
     expect([byStatus, inStream].map((story) => story.filter((line) => answered.includes(line)).length)).toEqual([1, 2])
@@ -65,7 +65,7 @@ describe("rule 3", () => {
     await watched.sees(() => watched.notebook.of("list completed").length === 2)
     expect(watched.notebook.events).toEqual([`applied ${change}`])
     expect(watched.notebook.alive).toEqual(["b"])
-    // What came before the 410 is not left to wait for the next read.
+    // Events before the 410 do not wait for the next read.
     expect(watched.notebook.unfinished).toBe(0)
   })
 

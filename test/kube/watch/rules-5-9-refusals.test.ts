@@ -1,4 +1,4 @@
-/** Rules 5 and 9 of docs/facts/watch-protocol.md: servers that ask for patience, and servers that keep expiring. */
+/** Rules 5 and 9 of docs/facts/watch-protocol.md: servers that ask clients to wait, and servers whose versions keep expiring. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 

@@ -7,7 +7,7 @@ const { watching } = watchedSandboxes()
 /** ms by which watches overlap. */
 const overlap = 5000
 
-/** Lets time pass until the successor is due; its request is on its way when this returns. */
+/** Lets time pass until the successor is due; its request is under way when this returns. */
 const successorDue = (watched: Watched): void => {
   const { clock, session } = watched
   while (session.phase.tag === "watching" && session.phase.successor === undefined) clock.advance(clock.untilNext ?? 0)
@@ -18,7 +18,7 @@ describe("rule 6", () => {
   test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays deleted", async () => {
     const watched = await watching({ before: holding("a", "b") })
     successorDue(watched)
-    // The successor asks for what follows the version delivered last, so the server sends it all of this once more.
+    // The successor requests what follows the version delivered last, so the server sends all of this once more.
     for (let change = 0; change < 5; change++) watched.put("a", { change: String(change) })
     watched.delete("a")
     await watched.caughtUp()
@@ -53,7 +53,7 @@ describe("rule 6", () => {
     await watched.caughtUp()
     expect(watched.notebook.events).toEqual([`applied ${change}`])
     expect(watched.session.statistics.relists).toBe(0)
-    // Its bookmark has said that the server is not behind us.
+    // Its bookmark has shown that the server is not behind us.
     expect(watched.queries("list")).toEqual([])
   })
 

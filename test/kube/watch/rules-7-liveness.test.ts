@@ -1,4 +1,4 @@
-/** Rule 7 of docs/facts/watch-protocol.md: which silence is a dead connection. */
+/** Rule 7 of docs/facts/watch-protocol.md: which silence means a dead connection. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -6,14 +6,14 @@ const { start, watching } = watchedSandboxes()
 
 const minute = 60_000
 
-/** Two bookmarks a minute apart: the server's rhythm is known. */
+/** Two bookmarks a minute apart: the server's interval is known. */
 const knowRhythm = async (watched: Watched): Promise<void> => {
   await watched.bookmark()
   watched.clock.advance(minute)
   await watched.bookmark()
 }
-/** Seconds until the session gives its stream up, in steps of half a second, less than any back-off. */
-const secondsUntilGivenUp = (watched: Watched): number => {
+/** Seconds until the session closes its stream, in steps of half a second, less than any back-off. */
+const secondsUntilClosed = (watched: Watched): number => {
   for (let seconds = 0.5; seconds < 2000; seconds += 0.5) {
     watched.clock.advance(500)
     if (watched.session.phase.tag === "backing-off") return seconds
@@ -28,7 +28,7 @@ describe("rule 7", () => {
     watched.sandbox.faults.blackHole("configmaps")
     watched.put("a")
     watched.delete("a")
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(150)
     expect(seconds).toBeLessThanOrEqual(150 * 1.25)
     expect(watched.notebook.state).toBe("failing")
@@ -43,7 +43,7 @@ describe("rule 7", () => {
   test("rule 7: without bookmarks a stream is dead 15 s after its requested life", async () => {
     const watched = await watching({ before: holding("a"), policy: { overlapSeconds: 0 } })
     watched.sandbox.faults.blackHole("configmaps")
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(315)
     expect(seconds).toBeLessThanOrEqual(315 * 1.25)
   })
@@ -81,7 +81,7 @@ describe("rule 7", () => {
     await watched.isWatching()
     await knowRhythm(watched)
     watched.sandbox.faults.blackHole("configmaps")
-    expect(secondsUntilGivenUp(watched)).toBeLessThanOrEqual(150 * 1.25)
+    expect(secondsUntilClosed(watched)).toBeLessThanOrEqual(150 * 1.25)
   })
 
   test("rule 7: a bookmark right after another, as before a server closes a watch, does not count as the interval", async () => {
@@ -102,7 +102,7 @@ describe("rule 7", () => {
       },
     })
     await watched.sees(() => watched.sandbox.requests.count({ resource: "configmaps" }) === 1)
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(60)
     expect(seconds).toBeLessThanOrEqual(60 * 1.25)
     watched.sandbox.faults.resume()

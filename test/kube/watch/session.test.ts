@@ -1,4 +1,4 @@
-/** What a session adds to the machine and its readers, with a server that a test plays by hand. */
+/** What a session adds to the machine and its readers, with a server that the test simulates by hand. */
 import { describe, expect, test } from "vitest"
 import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
@@ -13,7 +13,7 @@ const event = (type: string, version: number, more: object = {}): string =>
   `${JSON.stringify({ type, object: { metadata: { name: "a", uid: "u", resourceVersion: String(version), ...more } } })}\n`
 const initialEventsEnd = { annotations: { "k8s.io/initial-events-end": "true" } }
 
-/** One request, played by the test. */
+/** One request, simulated by the test. */
 class Request implements HttpStream {
   readonly path: string
   readonly #handler: ResponseHandler
@@ -42,7 +42,7 @@ class Request implements HttpStream {
     this.#handler.head(200, headers)
   }
 
-  /** One network read. As the real client, it is silent about a read in whose middle it was aborted. */
+  /** One network read. Like the real client, it does not report a read in whose middle it was aborted. */
   read(...lines: ReadonlyArray<string>): void {
     const bytes = Buffer.from(lines.join(""))
     this.bytesReceived += bytes.length
@@ -157,7 +157,7 @@ describe("a session", () => {
   test("reports a kind as watched when the server has accepted its watch, after its list was delivered", async () => {
     const { requests, last, notebook } = await play()
     last().head()
-    // A streaming list that ends without its bookmark: from a server that does not know it.
+    // A streaming list that ends without its bookmark, from a server that does not support it.
     last().end()
     last().head()
     const items = [{ metadata: { name: "a", uid: "u", resourceVersion: "5" } }]

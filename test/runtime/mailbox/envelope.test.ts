@@ -31,7 +31,7 @@ const written = ({ incarnation, number, payload }: FrameFields): Uint8Array => {
   return bytes
 }
 
-/** What `read` answers, or the kind of error that it throws. */
+/** The result of `read`, or the kind of error that it throws. */
 const outcome = <Value>(read: () => Value): Value | string => {
   try {
     return read()

@@ -22,7 +22,7 @@ const link = (outbox: Outbox, inbox: Inbox, sender = "source"): void => {
   outbox.attach(port1)
 }
 
-/** An inbox that writes down what it is handed; `durable` is the last frame that it remembers. */
+/** An inbox that records the frames it gets; `durable` is the last frame that it remembers. */
 const recorded = (durable: number | "nothing" = 0, onFrame?: (number: number) => void) => {
   const seen: Array<string> = []
   const failures: Array<Error> = []
@@ -92,8 +92,8 @@ describe("an inbox", () => {
   })
 
   test("never acknowledges a frame whose position in memory it still has to read", async () => {
-    // Frames 1 to 3 are durable, and all of them are on their way again. Were 3 acknowledged with the first of them, the
-    // sender could write frame 4 over the other two before they are looked at.
+    // Frames 1 to 3 are durable, and all of them are being sent again. If 3 were acknowledged with the first of them, the sender could
+    // write frame 4 over the other two before they are read.
     const outbox = outboxOf(1)
     send(outbox, "aaaa", "bbbb", "cccc")
     const { inbox, failures } = recorded(3)
@@ -252,7 +252,7 @@ describe("a deferred attachment", () => {
         attached(_sender, incarnation) {
           if (!world.isReady) return "later"
           world.attached.push(incarnation)
-          // What settles one may settle another: asking from within must not settle it twice.
+          // Settling one may settle another: a nested call must not settle it twice.
           inbox.attachDeferred()
           return 0
         },

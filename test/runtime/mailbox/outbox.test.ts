@@ -12,7 +12,7 @@ afterEach(() => {
   for (const port of ports.splice(0)) port.close()
 })
 
-/** The other end of an outbox: takes what was posted when it is told to, and acknowledges what it is told to. */
+/** The other end of an outbox: receives posted frames, and acknowledges them, when the test says so. */
 class Receiver {
   readonly #port: MessagePort
   readonly #slabs = new Map<number, Buffer>()
@@ -26,7 +26,7 @@ class Receiver {
     outbox.attach(port1)
   }
 
-  /** The frames posted since the last time. */
+  /** The frames posted since the last call. */
   take(): ReadonlyArray<Frame> {
     const frames: Array<Frame> = []
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) {
@@ -320,7 +320,7 @@ describe("an outbox", () => {
         let receiver = new Receiver(outbox)
         let sent = 0
         let acknowledged = 0
-        // Of the frames with the receiver, their memory is read again and again until they are acknowledged.
+        // The memory of frames that are with the receiver is read repeatedly until they are acknowledged.
         let present: Array<Frame> = []
         const look = (): void => {
           present.push(...receiver.take())

@@ -9,7 +9,7 @@ interface Standing {
   readonly filling: number
 }
 
-/** A pool, the frames that stand in it, and the slabs that it has not given back. */
+/** A pool, the frames in it, and the slabs that it has not released. */
 const observed = () => {
   const slabs = new Map<number, Slab>()
   const pool = new SlabPool((slab) => {
@@ -34,7 +34,7 @@ const observed = () => {
     acknowledge(index: number): void {
       const [frame] = standing.splice(index, 1)
       if (frame === undefined) return
-      // What one frame was written with must still be there when it is done with.
+      // The bytes that a frame was written with must still be there when it is released.
       const bytes = slabs.get(frame.slab.id)?.bytes.subarray(frame.offset, frame.offset + frame.length)
       expect(bytes?.equals(Buffer.alloc(frame.length, frame.filling))).toBe(true)
       pool.vacate(frame.slab)

@@ -1,4 +1,4 @@
-/** Both ends of a stream over one channel: order, back-pressure, the end, and every way to be cut off. */
+/** Both ends of a stream over one channel: order, back-pressure, the end, and every kind of interruption. */
 import { MessageChannel } from "node:worker_threads"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -8,7 +8,7 @@ import { turn, until } from "../until.ts"
 
 const windowBytes = 4096
 
-/** A receiver that remembers what it got; `use` says when a frame is used. */
+/** A receiver that records what it got; `use` resolves when a frame is used. */
 const connect = (use: (payload: Uint8Array) => Promise<void> = async () => undefined) => {
   const { port1, port2 } = new MessageChannel()
   const frames: Buffer[] = []

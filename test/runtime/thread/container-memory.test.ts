@@ -1,4 +1,4 @@
-/** What a process may take is read from its control groups as containers, services and login sessions have them. */
+/** The memory limit of a process is read from control groups as containers, services and login sessions have them. */
 import { totalmem } from "node:os"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"

@@ -50,7 +50,7 @@ const failing = (
       return {
         write: guard("write", (bytes: Uint8Array) => handle.write(bytes)),
         sync: guard("sync", () => handle.sync()),
-        // One that fails frees the descriptor all the same.
+        // A failing close frees the descriptor all the same.
         close: async () => {
           await handle.close()
           await guard("close", async () => undefined)()

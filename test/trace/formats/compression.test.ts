@@ -23,7 +23,7 @@ describe("compressed bytes", () => {
   test.each(["zstd", "gzip", "none"] as const)("%s: are read back, in pieces of any size", async (compression) => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 50 }), async (bytes, size) => {
-        // Otherwise they are, rightly, taken for what they say they are.
+        // Otherwise they are, correctly, taken for compressed.
         fc.pre(![0x1f, 0x28].includes(bytes[0] ?? 0) && ((bytes[0] ?? 0) & 0xf0) !== 0x50)
         const packed = await gathered(compressed(inPieces(bytes, size), compression))
         expect(Buffer.compare(await gathered(decompressed(inPieces(packed, size))), bytes)).toBe(0)

@@ -1,4 +1,4 @@
-/** Traces that went through the event model, and through other formats, are the same bytes afterwards. */
+/** Traces are the same bytes after passing through the event model, and through other formats. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -52,7 +52,7 @@ const ordered: fc.Arbitrary<MessagePackValue> = jsonValue.map((value) => toMaps(
 const toMaps = (value: JsonValue): MessagePackValue => {
   if (typeof value !== "object" || value === null || value instanceof IntegralFloat) return value
   if (Array.isArray(value)) return value.map((item: JsonValue) => toMaps(item))
-  // Turned round, so that it is never the order in which an engine or a sorting writer would put them.
+  // Reversed, so that it is never the order of an engine or a sorting writer.
   return new Map(
     Object.entries(value)
       .reverse()
@@ -90,7 +90,7 @@ const mapOf = <Value>(entries: ReadonlyArray<readonly [string, Value]>): Map<str
 const entriesOf = <Value>(value: fc.Arbitrary<Value>, minLength = 0) =>
   fc.uniqueArray(fc.tuple(word, value), { minLength, maxLength: 4, selector: ([key]) => key }).map(mapOf)
 
-/** A file of SimKube's shape, with nothing in the order in which we would write it. */
+/** A file of SimKube's structure, with nothing in the order in which we would write it. */
 const file: fc.Arbitrary<Uint8Array> = fc
   .record({
     version: fc.constant<MessagePackValue>(2),

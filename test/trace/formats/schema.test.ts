@@ -1,4 +1,4 @@
-/** The JSON Schema in the documentation is that of the lines that are written. */
+/** The JSON Schema in the documentation matches the lines that are written. */
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -15,7 +15,7 @@ const schema = JSON.parse(source) as Schema & { readonly $defs: { readonly [name
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : Number.isInteger(value) ? "integer" : typeof value
 
-/** What is wrong with a value, by the keywords that the schema uses; an unknown keyword is a mistake of the schema. */
+/** What is wrong with a value, by the keywords that the schema uses; an unknown keyword is an error in the schema. */
 const problems = (value: unknown, rules: Schema, at = ""): string[] =>
   Object.entries(rules).flatMap(([keyword, rule]): string[] => {
     const wrong = (isRight: boolean): string[] => (isRight ? [] : [`${at}: ${keyword}`])

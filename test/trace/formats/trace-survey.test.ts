@@ -1,4 +1,4 @@
-/** What a conversion must know of a whole trace: which objects it holds, and how its pods lived. */
+/** What a conversion must know about a whole trace: the objects it contains, and the lives of its pods. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
@@ -278,7 +278,7 @@ describe("an owner reference is kept exactly if its owner is anywhere in the tra
             found.set(item.event.name, ownersIn(item.event.object))
         for (const name of held) {
           const owner = steps.findLast((each) => each.name === name)?.owner
-          // Without its UID, which it has in no other cluster.
+          // Without its UID, which differs in every other cluster.
           expect([name, found.get(name)]).toEqual([name, owner !== undefined && held.has(owner) ? [owner] : []])
         }
       }),

@@ -76,7 +76,7 @@ describe("exact JSON", () => {
           const names = Array.from({ length: width }, (_, at) => (at === place ? key : `${width}-${place}-${at}`))
           return `{${names.map((name) => `${JSON.stringify(name)}:"x"`).join()}}`
         }
-        // Every way in which an object with such a key comes to be: parsed, decoded, copied.
+        // Every way in which an object with such a key is created: parsed, decoded, copied.
         const met = parseExactJson(text("a\\")) as JsonObject
         expect(formatExactJson(met)).toBe(text("a\\"))
         expect(new MessagePackReader(encodeMessagePack(met)).readJson()).toEqual(met)
@@ -127,7 +127,7 @@ describe("exact JSON", () => {
       }),
     )
     const finite = (_: string, value: unknown): unknown => {
-      // Refused by serde_json and by us; JSON.parse makes it Infinity.
+      // Rejected by serde_json and by us; JSON.parse makes it Infinity.
       if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new Error("beyond f64")
       return value
     }

@@ -122,7 +122,7 @@ describe("no controller recreates what nothing outside its circle owns, so it is
     expect(isOwned({ a: ["b"], b: ["a"], child: ["a"] }, "child")).toBe(true)
     const owned = { a: ["b"], b: ["a", "top"], top: [] }
     expect(["a", "b"].map((object) => isOwned(owned, object))).toEqual([true, true])
-    // Nobody replays an owner that is not in the trace.
+    // An owner that is not in the trace is not replayed.
     expect(["a", "b"].map((object) => isOwned(owned, object, (owner) => owner !== "top"))).toEqual([false, false])
   })
 

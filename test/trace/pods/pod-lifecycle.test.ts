@@ -1,4 +1,4 @@
-/** What one Pod object tells of its life, and what follows from a row of them. */
+/** What one Pod object shows about its life, and what follows from a sequence of them. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -9,7 +9,7 @@ import {
   type PodLifetime,
 } from "../../../src/trace/pods/pod-lifecycle.ts"
 
-/** Seconds since the Unix epoch as the API server writes them. */
+/** Seconds since the Unix epoch in the API server's format. */
 const at = (seconds: number): string => new Date(seconds * 1000).toISOString().replace(".000Z", "Z")
 const running = (seconds: number) => ({ state: { running: { startedAt: at(seconds) } } })
 const waiting = { state: { waiting: { reason: "CrashLoopBackOff" } } }
@@ -39,7 +39,7 @@ describe("a Pod object", () => {
     expect(observe([ended(10, 30), ended(11, 20)])).toMatchObject({ start: 10, end: 30 })
     expect(observe([ended(10, 12)], [ended(3, 40)])).toMatchObject({ start: 3, end: 40 })
     expect(observe([ended(10, 30), running(11)])).toMatchObject({ start: 10, end: undefined })
-    // The kubelet has told of one of two yet.
+    // The kubelet has reported only one of two yet.
     expect(observe([ended(10, 30)], [], 2)).toMatchObject({ start: 10, end: undefined })
   })
 
@@ -53,7 +53,7 @@ describe("a Pod object", () => {
       start: undefined,
       oddity: "a container's state lacks its time",
     })
-    // ContainerStatusUnknown: nobody knows when it began.
+    // ContainerStatusUnknown: its start is unknown.
     expect(observe([{ state: { terminated: { startedAt: null, finishedAt: at(9) } } }])).toMatchObject({
       start: undefined,
       end: 9,

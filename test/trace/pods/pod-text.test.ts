@@ -1,4 +1,4 @@
-/** Status and spec are found in the bytes, or they are not; what is found is never another one. */
+/** Status and spec are either found in the bytes or not; what is found is never a different one. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { findPodStatus, readPodSpec, readPodStatus } from "../../../src/trace/pods/pod-text.ts"
@@ -51,7 +51,7 @@ test.each([
   '{"status" : {"phase":"Running"}}',
   '{"status":{"phase":"Running"}}\n',
   '{"status":null}',
-  // Deeper down.
+  // Nested more deeply.
   '{"spec":{"status":{"phase":"Running"}}}',
   // Half of a key's text.
   '{"a\\"status":{"phase":"Running"}}',

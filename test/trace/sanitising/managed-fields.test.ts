@@ -14,7 +14,7 @@ import { goldenTrace, watchLines } from "../recording.ts"
 
 const cut = (json: string): string => Buffer.from(withoutManagedFields(Buffer.from(json))).toString()
 
-/** An object with one member in a place of its own among others. */
+/** An object with one member inserted at a given position among others. */
 const withMember = (others: JsonObject, key: string, value: JsonValue, place: number): JsonObject => {
   const entries = Object.entries(others).filter(([name]) => name !== key)
   entries.splice(place % (entries.length + 1), 0, [key, value])
@@ -101,7 +101,7 @@ describe("an object without managedFields", () => {
       fc.property(object, (members) => {
         const json = `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`
         const left = cut(json)
-        // Each member by itself: a parser shows only the last one of a name.
+        // Each member by itself: a parser shows only the last of several with one name.
         const expected = members.map(([key, value]) =>
           key === "metadata"
             ? `"metadata":${cut(`{"metadata":${value}}`).slice('{"metadata":'.length, -1)}`
@@ -150,7 +150,7 @@ describe("an object without managedFields", () => {
             return false
           }
         }
-        // What is stepped over is not checked, so a whole text stays whole, and nothing more is promised.
+        // Skipped bytes are not checked, so a valid text stays valid, and nothing more is guaranteed.
         if (parses(bytes)) expect(parses(result)).toBe(true)
       }),
     )

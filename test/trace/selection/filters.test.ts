@@ -225,7 +225,7 @@ describe("a selector's text", () => {
     expect(labels([text]).excludesLabels(own)).toBe(expected)
   })
 
-  // What the API server answers with 400.
+  // The API server rejects these with 400.
   test.each([
     "app=a b",
     "=x",
@@ -327,7 +327,7 @@ describe("a filtered view", () => {
     expect(view.of(event("applied", "out"), labelled({ app: "web" }))).toBe("hidden")
     expect(view.of(event("deleted", "in"), never)).toBe("shown")
     expect(view.of(event("vanished", "out"), never)).toBe("hidden")
-    // Never seen: by the last state, or, where there is none, as any other object.
+    // Not seen before: judged by the last state, or, without one, like any other object.
     expect(view.of(event("deleted", "unseen"), labelled({ app: "web" }))).toBe("hidden")
     expect(view.of(event("vanished", "unseen"), never)).toBe("shown")
   })

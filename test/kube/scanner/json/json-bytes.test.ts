@@ -1,4 +1,4 @@
-/** The structural pass accepts exactly what `JSON.parse` accepts: tried with every short text over small alphabets. */
+/** The structural pass accepts exactly what `JSON.parse` accepts: tested with every short text over small alphabets. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -7,7 +7,7 @@ import { anyValue, deepValue, spacing, write } from "../json-text.ts"
 
 const json = new JsonBytes()
 
-/** Whether the pass walks over all of `text` inside an object, which is how it always meets a value. */
+/** Whether the pass walks over all of `text` inside an object, as it always does with a value. */
 const accepts = (text: string): boolean => {
   const bytes = Buffer.from(`{"a":${text}}`)
   return json.load(bytes, bytes.length) && json.skipValue(0) === bytes.length

@@ -17,8 +17,8 @@ const fingerprintOf = (scanner: ObjectScanner, text: string | Buffer): string =>
 }
 
 /**
- * What is left of an object under a rule, as text: an independent statement of the rules, slow and without bytes.
- * `undefined` when nothing is left.
+ * The remainder of an object under a rule, as text: an independent statement of the rules, slow and without bytes. `undefined` if nothing
+ * remains.
  */
 const keptOf = (
   value: JsonText,
@@ -114,7 +114,7 @@ describe("the fingerprint of bytes", () => {
         fc.uint8Array({ minLength: 1, maxLength: 30 }),
         fc.uint8Array({ maxLength: 9 }),
         (content, before) => {
-          // A memory block of its own, so that nothing stands before the first byte.
+          // A separate memory block, so that nothing is before the first byte.
           const moved = Buffer.from(new Uint8Array([...before, ...content]).buffer)
           const view = new DataView(moved.buffer, moved.byteOffset, moved.length)
           const fingerprint = new Fingerprint()
@@ -303,7 +303,7 @@ describe("the fingerprint of objects", () => {
   })
 })
 
-/** Objects so small that two of them are often equal in what is kept. */
+/** Objects so small that two of them often have equal kept parts. */
 function smallObject(): fc.Arbitrary<JsonText> {
   const leaf = fc.constantFrom("1", "2", "{}", "[]", "null")
   const of = (keys: ReadonlyArray<string>, values: fc.Arbitrary<JsonText>): fc.Arbitrary<JsonText> =>

@@ -61,7 +61,7 @@ describe("the fast path", () => {
     fc.assert(
       fc.property(kubernetesObject, mutated, around, around, (object, mutate, before, after) => {
         const bytes = mutate(Buffer.from(write(object)))
-        // A memory block of exactly this size: a read beyond it would throw.
+        // A memory block of exactly this size: a read past it would throw.
         const alone = Buffer.from(new Uint8Array(bytes).buffer)
         const embedded = Buffer.concat([before, bytes, after])
         const start = before.length

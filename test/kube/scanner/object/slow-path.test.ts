@@ -25,8 +25,8 @@ const objectionTo = (text: string): string => {
   return scan instanceof UnreadableError ? scan.reason : "none"
 }
 /**
- * V8 takes a key for the one it has met at that place in an earlier object if the raw text begins with it and as many
- * characters come out: `\u006f` for `object` written `\u006fbject`.
+ * V8 mistakes a key for the one it found at that place in an earlier object if the raw text starts with it and has the same decoded length:
+ * `\u006f` for `object` written `\u006fbject`.
  */
 describe("a key with escapes is not mistaken for a key with a backslash met before (nodejs/node#63785)", () => {
   test("in a line", () => {

@@ -30,14 +30,14 @@ beforeAll(() => {
   simd = created
 })
 
-/** Whether the pass takes the object, with `before` bytes of something else in front and a quote behind. */
+/** Whether the pass accepts the object, with `before` bytes of something else in front and a quote after it. */
 const takes = (text: string | Uint8Array, before = 0): boolean => {
   const own = Buffer.from(text)
   const bytes = Buffer.concat([Buffer.alloc(before, "x"), own, Buffer.from('"}')])
   return simd.scanObject(content, bytes, before, before + own.length)
 }
 
-/** An object of which `value` is the spec. */
+/** An object with `value` as its spec. */
 const around = (value: string): string => `{"metadata":{},"spec":${value}}`
 
 const isJson = (bytes: Uint8Array): boolean => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import { parseResourceVersion } from "../../../../src/kube/resource-version.ts"
 import { DeliveredVersions } from "../../../../src/kube/watch/protocol/versions.ts"
 
-/** As a session takes a version off a stream. */
+/** As a session passes on a version from a stream. */
 const take = (versions: DeliveredVersions, text: string): boolean => {
   const version = parseResourceVersion(text)
   return version === undefined ? versions.takeUnseen(text) : versions.takeNewer(version)
@@ -53,7 +53,7 @@ describe("opaque versions", () => {
         versions.reset("list-version")
         const seen = new Set<string>()
         let last = "list-version"
-        // A leading zero would be lost where an integer is read first; no server is known to write one.
+        // Reading it as an integer would lose a leading zero; no server is known to write one.
         for (const text of given.filter((each) => !/^0./.test(each))) {
           expect(take(versions, text)).toBe(!seen.has(text))
           if (!seen.has(text)) last = text

@@ -1,4 +1,4 @@
-/** The paths that lists, watches and probes are asked for by. */
+/** The paths of lists, watches and probes. */
 import { describe, expect, test } from "vitest"
 import {
   pagePath,

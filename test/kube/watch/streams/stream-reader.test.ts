@@ -1,4 +1,4 @@
-/** Readers of single responses: the same events however the bytes are cut, and an end for every stream. */
+/** Readers of single responses: the same events however the bytes are split, and an end for every stream. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { StreamEnd } from "../../../../src/kube/http/response-handler.ts"
@@ -15,7 +15,7 @@ const line = (type: string, content: object): string => `${JSON.stringify({ type
 const bookmark = (version: number, isEnd = false): string =>
   line("BOOKMARK", object(version, isEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}))
 
-/** Writes down what a reader says; `closeAt` disowns it after that many sayings, as a session may. */
+/** Records the events of a reader; `closeAt` disowns it after that many events, as a session may. */
 const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.POSITIVE_INFINITY) => {
   const said: string[] = []
   const say = (text: string): void => {
@@ -44,7 +44,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
     let start = 0
     for (const piece of [...pieces, whole.length]) {
       const end = Math.min(whole.length, start + piece)
-      // As the connection does: a buffer that is used again.
+      // As in the connection: a buffer that is reused.
       const buffer = Buffer.concat([Buffer.from("before"), whole.subarray(start, end), Buffer.from("behind")])
       if (end > start) reader.data(buffer, 6, 6 + end - start)
       reader.readDone()

@@ -1,4 +1,4 @@
-/** kwok recordings: what is written, what is read back, and what is refused. */
+/** kwok recordings: what is written, what is read back, and what is rejected. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"

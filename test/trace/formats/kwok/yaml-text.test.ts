@@ -1,4 +1,4 @@
-/** Our YAML, read by a reader of YAML 1.2 and by one of 1.1, which Kubernetes' tools are. */
+/** Our YAML, read by a reader of YAML 1.2 and by one of 1.1, as in Kubernetes' tools. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"

@@ -53,7 +53,7 @@ const gap: GapEvent = {
 const written = (events: ReadonlyArray<TraceEvent>, snapshot: ReadonlyArray<ObjectEvent> = []): Buffer =>
   Buffer.concat([...writeNdjson(header, snapshot, events)])
 
-/** Items with an object's bytes copied, since they are lent. */
+/** Items with an object's bytes copied, since they are reused. */
 const read = (...chunks: Uint8Array[]): NdjsonItem[] => {
   const items: NdjsonItem[] = []
   for (const item of readNdjson(chunks))
@@ -172,7 +172,7 @@ describe("NDJSON traces", () => {
     const large = objectEvent({ object: Buffer.from(`{"data":"${"x".repeat(300_000)}"}`) })
     function* events(): Generator<ObjectEvent> {
       for (let sequence = 0; sequence < 200; sequence++) {
-        // Lent: overwritten before the next event is taken.
+        // Reused: overwritten before the next event is taken.
         const lent = Buffer.from(object)
         yield objectEvent({ sequence, object: lent })
         lent.fill(0)

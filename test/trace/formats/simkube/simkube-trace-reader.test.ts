@@ -32,7 +32,7 @@ const pod = map({ apiVersion: "v1", kind: "Pod", metadata: map({ name: "p", name
 const event = map({ ts: 7, applied_objs: [pod], deleted_objs: [] })
 const podObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "a" } }
 
-/** A small trace, with some sections replaced; `undefined` takes one out. */
+/** A small trace, with some sections replaced; `undefined` removes one. */
 const trace = (changes: Readonly<Record<string, MessagePackValue | undefined>> = {}): Uint8Array => {
   const sections: Record<string, MessagePackValue | undefined> = {
     version: 2,

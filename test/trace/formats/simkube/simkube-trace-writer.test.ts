@@ -69,7 +69,7 @@ describe("writing a SimKube trace", () => {
   test.each<RecordingName>(["recording", "recording-2"])(
     "the watch lines of %s give the events, objects and index entries that SimKube 2.7 recorded of them",
     (recording) => {
-      // SimKube keeps `status`; nothing else of what is taken out stands in these recordings.
+      // SimKube keeps `status`; nothing else that is removed occurs in these recordings.
       const golden = [...readSimkubeTrace([goldenTrace(recording)])].map((item) => {
         if (item.type !== "applied") return item
         const { status: _, ...object } = item.object
@@ -295,7 +295,7 @@ describe("writing a SimKube trace", () => {
 })
 
 describe("the events before they are written", () => {
-  /** Counts what it holds and how it was given. */
+  /** Records how many bytes it got and in which pieces. */
   const countingSpool = (): Spool & { readonly appends: number[] } => {
     const spool = memorySpool()
     const appends: number[] = []

@@ -30,7 +30,7 @@ const failure = (run: () => unknown): MessagePackError => {
 const value: fc.Arbitrary<MessagePackValue> = fc.letrec<{ value: MessagePackValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
-    // Leaves of JSON; its objects come back as maps and are tried on their own.
+    // Leaves of JSON; its objects are read back as maps and are tested separately.
     jsonValue.filter((leaf) => typeof leaf !== "object" || leaf === null || leaf instanceof IntegralFloat),
     fc.array(tie("value"), { maxLength: 20 }),
     fc.array(fc.tuple(tie("value"), tie("value")), { maxLength: 20 }).map((entries) => new Map(entries)),

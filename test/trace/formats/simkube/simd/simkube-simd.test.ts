@@ -32,14 +32,14 @@ interface Encoded {
 
 const encoded = (bytes: Uint8Array, hash: bigint): Encoded => ({ bytes: Buffer.from(bytes).toString("hex"), hash })
 
-/** What the module makes of it; `undefined` where another way has to. */
+/** The module's result; `undefined` if the other pass is needed. */
 const quickly = (text: string | Uint8Array, type: SimkubeType, before = 0): Encoded | undefined => {
   const own = Buffer.from(text)
   const bytes = Buffer.concat([Buffer.alloc(before, '"'), own, Buffer.from('"}')])
   return simd.encode(type, bytes, before, before + own.length) ? encoded(simd.encoded, simd.hash) : undefined
 }
 
-/** What the way through objects makes of it; `undefined` if it is not valid. */
+/** The result of the pass through objects; `undefined` if the text is not valid. */
 const slowly = (text: string | Uint8Array, type: SimkubeType): Encoded | undefined => {
   const out = new MessagePackWriter()
   try {
@@ -54,15 +54,15 @@ const slowly = (text: string | Uint8Array, type: SimkubeType): Encoded | undefin
 
 const types = fc.constantFrom(deployment, pod)
 
-/** What is left out is not read: it may be damaged where nobody sees it, as long as what is left is whole. */
+/** What is left out is not read: it may be damaged without notice, as long as the rest is intact. */
 const expectTheSame = (ours: Encoded, theirs: Encoded | undefined): void => {
   if (theirs !== undefined) expect(ours).toEqual(theirs)
-  // The other implementation refuses this key.
+  // The other implementation rejects this key.
   else if (!Buffer.from(ours.bytes, "hex").includes("__proto__"))
     expect(() => decode(Buffer.from(ours.bytes, "hex"))).not.toThrow()
 }
 
-/** A Deployment as an API server sends it, with everything that is left out. */
+/** A Deployment as an API server sends it, including everything that is left out. */
 const usual = (spec: string): string =>
   `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"a","uid":"u","labels":{"b":"1","a":"2"},` +
   `"managedFields":[{"manager":"\\"}","fieldsV1":{"f:a":{}}}],"annotations":{"z":"\\u003c\\n","deployment.kubernetes.io/revision":"1",` +
