@@ -17,7 +17,7 @@ export interface LabelRequirement {
 /** All requirements must hold; without any it matches everything. */
 export type LabelSelector = readonly LabelRequirement[]
 
-/** Why a text is not a selector, on one line. */
+/** Why a text is no selector, on one line. */
 export interface LabelSelectorProblem {
   readonly problem: string
 }

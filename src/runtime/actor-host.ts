@@ -58,7 +58,7 @@ export interface ActorMetrics {
   readonly inboxes: Readonly<Record<string, InboxMetrics>>
 }
 
-/** How the host communicates with its supervisor: a worker's parent port, or a channel in tests. */
+/** How the host speaks to its supervisor: a worker's parent port, or a channel in tests. */
 export interface HostChannel {
   post(event: HostEvent): void
   /** Ends the life after a crash: a worker exits, a local host stops sending. */

@@ -58,7 +58,7 @@ export interface ActorSpec<Config, Control extends ControlInterface, Report> {
   readonly onGaveUp?: (error: ActorGaveUp) => void
 }
 
-/** Implemented by the system: links are made anew with each life. */
+/** What the system adds: links are made anew with each life. */
 export interface LifeListener {
   started(incarnation: number): void
 }

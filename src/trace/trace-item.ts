@@ -43,7 +43,7 @@ export const REMOVED_FOR_SIMKUBE: ReadonlyArray<string> = [
   "spec.nodeName of pods",
 ]
 
-/** The facts about a trace as a whole. */
+/** What a trace says of itself as a whole. */
 export interface TraceHeader {
   /** µs since the Unix epoch: `start` inclusive, `end` exclusive. Absent in formats without it (SimKube's). */
   readonly window?: { readonly start: number; readonly end: number }

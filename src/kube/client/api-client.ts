@@ -137,7 +137,7 @@ export class ApiClient {
     )
   }
 
-  /** Only the status of the given object is used. */
+  /** Of the object given, only the status counts. */
   updateStatus<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     return this.update(kind, object, { ...options, subresource: "status" })
   }

@@ -30,7 +30,7 @@ export interface ConnectionOptions {
   readonly deadlineMs?: number
   /** Default: no retries. */
   readonly retries?: RetryPolicy
-  /** For deadlines and waits. Default: the machine's timers, since these limits are about the network. */
+  /** For deadlines and waits; default: the machine's, since it is about the network. */
   readonly timers?: Timers
 }
 
@@ -163,7 +163,7 @@ export class ApiConnection {
   }
 }
 
-/** The parsed body. Throws if it is not JSON: then it comes from something in front of the server. */
+/** The parsed body. Rejects an answer that is no JSON: it comes from something in front of the server. */
 export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
   try {
     return JSON.parse(body.toString("utf8")) as T

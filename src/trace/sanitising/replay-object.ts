@@ -85,7 +85,7 @@ const isOwned = (metadata: JsonValue | undefined): boolean => {
   return isList(references) && references.length > 0
 }
 
-/** Without nulls in maps; elements of arrays stay. Returns the same value if there are no nulls. */
+/** Without nulls in maps; elements of arrays stay where they are. The same value if there are none. */
 export const withoutNulls = (value: JsonValue): JsonValue => {
   if (isList(value)) {
     const items = value.map(withoutNulls)

@@ -114,7 +114,7 @@ class KwokDecoder implements TraceDecoder {
       return this.#event({ gvk, namespace, name, object, time, action: "deleted", isSnapshot: false })
     }
     if (!isJsonObject(template)) throw fail("without template")
-    if (method === "patch" && live === undefined) throw fail("changes an object that does not exist")
+    if (method === "patch" && live === undefined) throw fail("changes an object that is not there")
     const object =
       method === "patch" && live !== undefined ? applyStrategicPatch(live.gvk, live.object, template) : template
     const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
