@@ -206,12 +206,12 @@ export class PartWriter implements ExportTarget {
    */
   async #settled(): Promise<void> {
     if (this.#underWay.size === 0) return
-    let patience: Timer | undefined
+    let settleTimer: Timer | undefined
     const enough = new Promise<void>((resolve) => {
-      patience = this.#clock.after(settleMs, resolve)
+      settleTimer = this.#clock.after(settleMs, resolve)
     })
     await Promise.race([Promise.all(this.#underWay), enough])
-    patience?.cancel()
+    settleTimer?.cancel()
   }
 
   #fail(cause: unknown): TargetError {

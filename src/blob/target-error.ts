@@ -56,9 +56,9 @@ export const targetErrorOf = (address: StoreAddress, cause: unknown): TargetErro
   const facts = factsOf(cause)
   // Class names such as RestError explain nothing.
   const named = facts.codes.find((code) => !/(Error|^\d+)$/.test(code) && !facts.message.includes(code))
-  const said = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
-  const unsaid = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
-  return targetError(address, faultOf(facts), said === "" ? unsaid : said)
+  const detail = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
+  const fallback = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
+  return targetError(address, faultOf(facts), detail === "" ? fallback : detail)
 }
 
 /** The facts that the errors of the three SDKs share, under various names. */

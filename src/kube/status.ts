@@ -98,11 +98,11 @@ export const statusOfResponse = (
   // Only the start is decoded: the message needs no more, and an error page may be large.
   const beginning = typeof body === "string" ? body.slice(0, 8192) : Buffer.from(body.subarray(0, 8192)).toString()
   const reason = reasonOfCode.get(httpCode) ?? ""
-  const said = oneLine(withoutMarkup(beginning))
+  const line = oneLine(withoutMarkup(beginning))
   return {
     code: httpCode,
     reason,
-    message: said === "" ? `HTTP status ${httpCode}${reason === "" ? "" : ` (${reason})`}` : said,
+    message: line === "" ? `HTTP status ${httpCode}${reason === "" ? "" : ` (${reason})`}` : line,
     causes: [],
     retryAfterSeconds: retryAfter,
   }

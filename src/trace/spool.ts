@@ -25,8 +25,8 @@ export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
   code: Schema.String,
 }) {
   override get message(): string {
-    const said = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
-    return fullDisk.has(this.code) ? `${said}. The disk is full: free some space there` : said
+    const problem = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
+    return fullDisk.has(this.code) ? `${problem}. The disk is full: free some space there` : problem
   }
 }
 

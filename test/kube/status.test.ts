@@ -43,7 +43,7 @@ describe("a status", () => {
   test.each([
     ["its reason, if that is all there is", { reason: "Gone" }, { code: 410, reason: "Gone", message: "Gone" }],
     ["500, if there is nothing", {}, { code: 500, reason: "InternalError" }],
-    ["500, if its code is none", { code: 99, reason: "New" }, { code: 500, reason: "New" }],
+    ["500, if its code is invalid", { code: 99, reason: "New" }, { code: 500, reason: "New" }],
   ])("without a code has that of %s", (_name, fields, expected) => {
     expect(readStatusObject({ kind: "Status", ...fields })).toMatchObject(expected)
   })

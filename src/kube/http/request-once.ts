@@ -63,17 +63,17 @@ const collected = (
     let status = 0
     let responseHeaders: ReadonlyMap<string, string> = new Map()
     /** Why this module aborted the request, if it did. */
-    let given: RequestFailure | undefined
+    let abortReason: RequestFailure | undefined
 
-    const giveUp = (failure: RequestFailure): void => {
-      given ??= failure
+    const abortWith = (failure: RequestFailure): void => {
+      abortReason ??= failure
       stream.abort()
     }
-    const onAbort = (): void => giveUp({ tag: "failed", end: { tag: "aborted" } })
+    const onAbort = (): void => abortWith({ tag: "failed", end: { tag: "aborted" } })
     const settle = (end: StreamEnd): void => {
       timer.cancel()
       options.signal?.removeEventListener("abort", onAbort)
-      if (given !== undefined) resolve(given)
+      if (abortReason !== undefined) resolve(abortReason)
       else if (end.tag !== "complete") resolve({ tag: "failed", end })
       else resolve({ tag: "response", status, headers: responseHeaders, body: Buffer.concat(pieces, length) })
     }
@@ -85,12 +85,12 @@ const collected = (
       },
       data(buffer, start, end) {
         length += end - start
-        if (length > maximumBytes) giveUp({ tag: "too-large", maximumBytes })
+        if (length > maximumBytes) abortWith({ tag: "too-large", maximumBytes })
         else pieces.push(Buffer.from(buffer.subarray(start, end)))
       },
       end: settle,
     })
-    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
+    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => abortWith({ tag: "deadline", deadlineMs }))
     options.signal?.addEventListener("abort", onAbort, { once: true })
     if (options.signal?.aborted === true) onAbort()
   })

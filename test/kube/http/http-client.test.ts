@@ -131,7 +131,7 @@ describe("a response", () => {
   test.each([
     ["with a length", (body: string) => answer(body)],
     ["in chunks", (body: string) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n${body}\r\n0\r\n\r\n`],
-    ["after interim answers", (body: string) => `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${answer(body)}`],
+    ["after interim responses", (body: string) => `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${answer(body)}`],
   ])("%s is delivered completely", async (_name, text) => {
     await using server = await TcpServer.start((socket) => socket.write(text("body")))
     const response = await fetched(clientFor(server.url))

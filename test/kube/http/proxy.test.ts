@@ -104,7 +104,7 @@ describe("an https server behind a proxy", () => {
   test.each([
     ["cannot reach the server", "HTTP/1.1 502 Bad Gateway\r\n\r\n", "502 Bad Gateway"],
     ["speaks something else", "SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP/1 status line"],
-    ["answers without end", `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(20_000)}`, "longer than 65536 bytes"],
+    ["sends an endless response head", `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(20_000)}`, "longer than 65536 bytes"],
     ["closes", "", "closed the connection without a response"],
     ["says more than it was asked", "HTTP/1.1 200 OK\r\n\r\nhello", "sent data before the tunnel was used"],
   ])("is not reached when the proxy %s", async (_name, text, message) => {

@@ -24,8 +24,7 @@ export const yamlValue = (text: string): JsonValue => {
   const document = parseDocument(text, { intAsBigInt: true, prettyErrors: false, strict: true, uniqueKeys: true })
   const [error] = document.errors
   // The library recurses with the nesting, and a few hundred levels exhaust its stack.
-  if (error?.code === "RESOURCE_EXHAUSTION")
-    throw new YamlValueError({ offset: 0, detail: "it is nested too deeply" })
+  if (error?.code === "RESOURCE_EXHAUSTION") throw new YamlValueError({ offset: 0, detail: "it is nested too deeply" })
   if (error !== undefined) throw new YamlValueError({ offset: error.pos[0], detail: error.message })
   return document.contents === null ? null : nodeValue(document.contents, 0)
 }

@@ -216,7 +216,7 @@ describe("a page of a list", () => {
   test.each([
     ["cut off", list({ resourceVersion: "9" }).slice(0, -1), "malformed the list ends before its closing brace"],
     ["without version", list({}), "malformed the list has no metadata.resourceVersion"],
-    ["no list", "[]", "malformed"],
+    ["that is not a list", "[]", "malformed"],
     [
       "with an item without uid",
       list({ resourceVersion: "9" }).replace('"uid":"u"', '"uid":""'),

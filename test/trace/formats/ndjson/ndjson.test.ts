@@ -252,9 +252,9 @@ describe("reading NDJSON traces", () => {
       "shape",
       "window is not an object",
     ],
-    ["a line that is no JSON", 1, '{"sequence":', "json", "not valid JSON (syntax)"],
-    ["a line that is no object", 1, "[]", "shape", "the line is not an object"],
-    ["an object that is none", 1, '{"sequence":1,"object":[]}', "shape", "object is not an object"],
+    ["a line that is not JSON", 1, '{"sequence":', "json", "not valid JSON (syntax)"],
+    ["a line that is not an object", 1, "[]", "shape", "the line is not an object"],
+    ["an object member that is not an object", 1, '{"sequence":1,"object":[]}', "shape", "object is not an object"],
     ["a missing field", 1, '{"sequence":1,"time":2}', "shape", "gvk is not a string"],
     ["a sequence beyond 2^53", 1, '{"sequence":9007199254740993}', "shape", "sequence is not an integer"],
     [

@@ -123,8 +123,8 @@ describe("a batch", () => {
   })
 
   test.each([
-    ["bytes that are no JSON", '{"spec":', "not valid JSON"],
-    ["JSON that is no object", "[1]", "not a JSON object"],
+    ["bytes that are not JSON", '{"spec":', "not valid JSON"],
+    ["JSON that is not an object", "[1]", "not a JSON object"],
     ["an object that nests too deeply", `{"spec":${"[".repeat(MAX_DEPTH)}${"]".repeat(MAX_DEPTH)}}`, "levels"],
   ])("ends at %s with the reason; what was before it is included", (_, json, detail) => {
     const builder = new SimkubeBatchBuilder(new ArrayBuffer(64 * 1024))

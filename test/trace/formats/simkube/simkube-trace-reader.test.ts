@@ -198,14 +198,14 @@ describe("reading a SimKube trace", () => {
     ["an event without applied_objs", { events: [map({ ts: 1, deleted_objs: [] })] }, "malformed"],
     ["an event without deleted_objs", { events: [map({ ts: 1, applied_objs: [] })] }, "malformed"],
     ["an event that is an array", { events: [[7, [], []]] }, "malformed"],
-    ["an object that is none", { events: [map({ ts: 1, applied_objs: ["x"], deleted_objs: [] })] }, "malformed"],
+    ["an object that is not a map", { events: [map({ ts: 1, applied_objs: ["x"], deleted_objs: [] })] }, "malformed"],
     [
       "an integer key inside an object",
       { events: [map({ ts: 1, applied_objs: [new Map([[1, 2]])], deleted_objs: [] })] },
       "malformed",
     ],
-    ["events that are no array", { events: map({}) }, "malformed"],
-    ["a hash that is no integer", { index: map({ "v1.Pod": map({ "a/p": "5" }) }) }, "malformed"],
+    ["events that are not an array", { events: map({}) }, "malformed"],
+    ["a hash that is not an integer", { index: map({ "v1.Pod": map({ "a/p": "5" }) }) }, "malformed"],
     ["a configuration of another shape", { config: map({ trackedObjects: [] }) }, "malformed"],
     [
       "a string where the pair of gvk and name is expected",

@@ -188,7 +188,7 @@ describe("the WebAssembly encoder of SimKube's objects", () => {
     ["leading zeros", '{"metadata":{},"spec":01}'],
     ["a surrogate", '{"metadata":{},"spec":"\\ud834\\udd1e"}'],
     ["half a surrogate", '{"metadata":{},"spec":"\\ud834"}'],
-    ["bytes that are no UTF-8", Buffer.from('{"metadata":{},"spec":"\xff"}', "latin1")],
+    ["bytes that are not UTF-8", Buffer.from('{"metadata":{},"spec":"\xff"}', "latin1")],
     ["an overlong form", Buffer.from('{"metadata":{},"spec":"\xc0\x80"}', "latin1")],
     ["an encoded surrogate", Buffer.from('{"metadata":{},"spec":"\xed\xa0\x80"}', "latin1")],
     ["beyond U+10FFFF", Buffer.from('{"metadata":{},"spec":"\xf4\x90\x80\x80"}', "latin1")],
