@@ -63,17 +63,17 @@ const collected = (
     let status = 0
     let responseHeaders: ReadonlyMap<string, string> = new Map()
     /** Why this module aborted the request, if it did. */
-    let abortReason: RequestFailure | undefined
+    let given: RequestFailure | undefined
 
-    const abortWith = (failure: RequestFailure): void => {
-      abortReason ??= failure
+    const giveUp = (failure: RequestFailure): void => {
+      given ??= failure
       stream.abort()
     }
-    const onAbort = (): void => abortWith({ tag: "failed", end: { tag: "aborted" } })
+    const onAbort = (): void => giveUp({ tag: "failed", end: { tag: "aborted" } })
     const settle = (end: StreamEnd): void => {
       timer.cancel()
       options.signal?.removeEventListener("abort", onAbort)
-      if (abortReason !== undefined) resolve(abortReason)
+      if (given !== undefined) resolve(given)
       else if (end.tag !== "complete") resolve({ tag: "failed", end })
       else resolve({ tag: "response", status, headers: responseHeaders, body: Buffer.concat(pieces, length) })
     }
@@ -85,12 +85,12 @@ const collected = (
       },
       data(buffer, start, end) {
         length += end - start
-        if (length > maximumBytes) abortWith({ tag: "too-large", maximumBytes })
+        if (length > maximumBytes) giveUp({ tag: "too-large", maximumBytes })
         else pieces.push(Buffer.from(buffer.subarray(start, end)))
       },
       end: settle,
     })
-    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => abortWith({ tag: "deadline", deadlineMs }))
+    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
     options.signal?.addEventListener("abort", onAbort, { once: true })
     if (options.signal?.aborted === true) onAbort()
   })
