@@ -41,7 +41,7 @@ describe("the patch between two states", () => {
     )
   })
 
-  test("names what changed and nothing else", () => {
+  test("contains only the changes", () => {
     const before = withContainers(
       { name: "web", image: "nginx:1.25", env: [{ name: "A", value: "1" }] },
       { name: "log" },
@@ -55,7 +55,7 @@ describe("the patch between two states", () => {
     })
   })
 
-  test("removes by null, and list elements by their key", () => {
+  test("removes with null, and list elements by their key", () => {
     const before = { metadata: { labels: { a: "1", b: "2" } }, ...withContainers({ name: "web" }, { name: "log" }) }
     const after = { metadata: { labels: { b: "2" } }, ...withContainers({ name: "web" }) }
     expect(strategicDiff(deployment, before, after)).toMatchObject({ metadata: { labels: { a: null } } })
@@ -64,7 +64,7 @@ describe("the patch between two states", () => {
     })
   })
 
-  test("says the order where there are new elements: the API server would put them first", () => {
+  test("states the order if there are new elements: the API server would put them first", () => {
     expect(
       containersOf(
         strategicDiff(deployment, withContainers({ name: "b" }), withContainers({ name: "b" }, { name: "a" })),
@@ -72,7 +72,7 @@ describe("the patch between two states", () => {
     ).toEqual({ "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a" }] })
   })
 
-  test("replaces the lists of custom resources as a whole: their schemas know no merge keys", () => {
+  test("replaces the lists of custom resources as a whole: their schemas have no merge keys", () => {
     const of = (image: string): JsonObject => ({ spec: { containers: [{ name: "a", image }, { name: "b" }] } })
     expect(strategicDiff("ml.example.com/v1.Training", of("x"), of("y"))).toEqual(of("y"))
   })
@@ -103,7 +103,7 @@ describe("the patch between two states", () => {
     expect(strategicDiff(gvk, before, after)).toBeUndefined()
   })
 
-  test("leaves both states as they were", () => {
+  test("leaves both states unchanged", () => {
     fc.assert(
       fc.property(pair, ({ gvk, before, after }) => {
         const frozen = JSON.stringify([before, after])
