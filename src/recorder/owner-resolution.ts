@@ -23,7 +23,7 @@ type Spec = ActorSpec<OwnerResolverConfig, typeof ownerResolverDefinition.contro
 type Resolver = Supervisor<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
 type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "name" | "call">
 
-export interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
+interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
   readonly restart: RestartPolicy
   /** The current address and credentials of the API server. */
   readonly endpoint: () => Promise<OwnerResolverConfig["endpoint"]>

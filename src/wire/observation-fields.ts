@@ -30,7 +30,7 @@ export const malformed = (bytes: Uint8Array, reason: string): MalformedFrameErro
   new MalformedFrameError({ reason, byteLength: bytes.length })
 
 /** Position of a length-delimited field's content. */
-export interface Span {
+interface Span {
   readonly start: number
   readonly length: number
 }

@@ -40,7 +40,7 @@ export interface OpenExport {
 }
 
 /**
- * @param encoding helps with large exports in SimKube's format. Default: nobody does; the pieces are the same.
+ * @param encoding helps with large exports in SimKube's format. Default: no help; the pieces are the same.
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (

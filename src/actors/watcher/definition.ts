@@ -78,7 +78,7 @@ export const WatcherStatistics = Schema.Struct({
   lastEventTime: Schema.Number,
 })
 
-export const watcherControl = {
+const watcherControl = {
   /** New headers or certificates; requests that wait for them are retried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: WatcherStatistics, error: Schema.Never },

@@ -23,7 +23,7 @@ export interface SinkListener {
 }
 
 /** What the sinks of a kind share, and what belongs to one sink. */
-export interface SinkParts {
+interface SinkParts {
   readonly recorder: ObjectRecorder
   /** The frames themselves if the kind is watched as a whole. */
   readonly standing: Standing

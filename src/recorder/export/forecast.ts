@@ -24,7 +24,7 @@ import {
 import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would contain of one kind. */
-export interface KindForecast extends KindCoverage {
+interface KindForecast extends KindCoverage {
   /** Changes in the window that the export would contain. */
   readonly events: number
   /** Objects that exist at the start of the window, which an export begins with. */

@@ -40,7 +40,7 @@ export interface ExportSources extends UploadSources {
 }
 
 /** The authorised client, and the ID of its request. */
-export interface ExportCaller {
+interface ExportCaller {
   readonly who: string
   readonly requestId: string
 }

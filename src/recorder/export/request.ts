@@ -82,7 +82,7 @@ export interface ExportRefusal {
 export type ExportDestination = { readonly tag: "answer" } | { readonly tag: "store"; readonly address: StoreAddress }
 
 /** A request, or the status and message to respond with instead. */
-export type ExportRequestReading =
+type ExportRequestReading =
   | { readonly tag: "request"; readonly request: ExportRequest; readonly destination: ExportDestination }
   | ({ readonly tag: "refused" } & ExportRefusal)
 

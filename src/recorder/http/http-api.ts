@@ -39,7 +39,7 @@ export interface HttpApiSources extends ExportSources {
   readonly rejected: (facts: RejectedRequest) => void
 }
 
-export interface RejectedRequest {
+interface RejectedRequest {
   readonly request: string
   /** Address of the client, or of the proxy in front of it. */
   readonly from: string
@@ -50,7 +50,7 @@ export interface RejectedRequest {
 }
 
 /** A bound address. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
-export interface BoundAddress {
+interface BoundAddress {
   readonly port: number
   readonly url: string
   readonly server: Server

@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { TooLongError } from "../../../src/kube/scanner/carry-buffer.ts"
 import { ListScanner, ListSyntaxError } from "../../../src/kube/scanner/list-scanner.ts"
+import { rounds } from "../../harness/effort.ts"
 import { anyValue, type JsonText, object, quote, spacing, write } from "./json-text.ts"
 import { kubernetesObject } from "./kubernetes-object.ts"
 import { mutated } from "./mutation.ts"
@@ -46,7 +47,7 @@ const list = fc
   })
 
 describe("a list scanner", () => {
-  test("gives every item once and in order, and the head, wherever the chunks end", () => {
+  test("delivers every item once and in order, and the head, wherever the chunks end", () => {
     fc.assert(
       fc.property(list, spacing, cuts, ({ own, items, text }, space, where) => {
         const { items: seen, scanner } = collect()
@@ -63,11 +64,11 @@ describe("a list scanner", () => {
           remainingItemCount: own.metadata.remainingItemCount,
         })
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 
-  test("gives an item before the response ends, and where it stands when it lies whole in a chunk", () => {
+  test("delivers an item before the response ends, and in place if it is whole in a chunk", () => {
     const chunk = Buffer.from('{"items":[{"a":1},{"b":')
     const seen: Array<readonly [Buffer, number, number]> = []
     const scanner = new ListScanner((bytes, start, end) => seen.push([bytes, start, end]))
@@ -77,7 +78,7 @@ describe("a list scanner", () => {
     expect(scanner.isComplete).toBe(false)
   })
 
-  test("never loops or fails in another way than its own, whatever the damage", () => {
+  test("never loops, and fails only with its own errors, whatever the damage", () => {
     let refused = 0
     fc.assert(
       fc.property(list, mutated, cuts, ({ text }, mutate, where) => {
@@ -92,12 +93,12 @@ describe("a list scanner", () => {
         }
         expect(items.join("").length).toBeLessThanOrEqual(bytes.length)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
-    expect(refused).toBeGreaterThan(50)
+    expect(refused).toBeGreaterThan(rounds(50))
   })
 
-  test("is complete only when the list is, however it is cut off", () => {
+  test("is complete only when the list is, wherever it is truncated", () => {
     const text = '{"kind":"L","items":[{"a":"}]"},{}],"metadata":{"resourceVersion":"1"}}'
     for (let length = 0; length < text.length; length++) {
       const { scanner } = collect()
@@ -117,7 +118,7 @@ describe("a list scanner", () => {
     ['{"kind":"a",}', 12, "a key"],
     ['{"a":1 "b":2}', 7, ", or }"],
     ['{"a":1}{', 7, "nothing more"],
-  ])("says where %s is no list and what it expected", (text, offset, expected) => {
+  ])("reports where %s is not a list and what it expected", (text, offset, expected) => {
     for (const size of [1, 3, 100]) {
       const { scanner } = collect()
       let caught: unknown
@@ -133,7 +134,7 @@ describe("a list scanner", () => {
     }
   })
 
-  test("takes null for no items and reads lists without any, as the server writes both", () => {
+  test("reads null as no items and accepts lists without any, as the server writes both", () => {
     for (const text of ['{"items":null}', '{"items":[]}', '{"items":[ ] }', "{}"]) {
       const { items, scanner } = collect()
       scanner.push(Buffer.from(text), 0, text.length)
@@ -142,7 +143,7 @@ describe("a list scanner", () => {
     }
   })
 
-  test("refuses an item that is too long, and works again after a reset", () => {
+  test("rejects an item that is too long, and works again after a reset", () => {
     const { items, scanner } = collect(20)
     const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
     push('{"items":[{"a":"0123456789')
@@ -154,7 +155,7 @@ describe("a list scanner", () => {
     expect(scanner.isComplete).toBe(true)
   })
 
-  test("skips what it has no use for in constant memory", () => {
+  test("skips members it does not use in constant memory", () => {
     const { scanner } = collect(1000)
     const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
     push('{"rows":["')

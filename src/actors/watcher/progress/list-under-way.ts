@@ -14,7 +14,7 @@ const gapDetails = {
 } as const
 
 /** The progress of the kind's recording. */
-export interface Completeness {
+interface Completeness {
   readonly epoch: number
   /** The empty string before the first list. */
   readonly completeVersion: string

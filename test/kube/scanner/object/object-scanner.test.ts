@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { compileDetectRules, defaultIgnore } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/object/slow-path.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { expectFields, fieldsOf, type Json } from "../expected-fields.ts"
 import { spacing, write } from "../json-text.ts"
 import { kubernetesObject, withEscapedKeys } from "../kubernetes-object.ts"
@@ -32,11 +33,11 @@ describe("the fast path", () => {
         expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
         expectFields(bytes, 0, bytes.length, scanner, JSON.parse(text) as Json)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 
-  test("accepts nothing that JSON.parse refuses, and finds the same in what both accept", () => {
+  test("accepts nothing that JSON.parse rejects, and finds the same in what both accept", () => {
     let refusedByBoth = 0
     let acceptedByBoth = 0
     fc.assert(
@@ -49,19 +50,19 @@ describe("the fast path", () => {
           expectFields(bytes, 0, bytes.length, scanner, parsed?.value ?? null)
         } else if (parsed === undefined) refusedByBoth++
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     )
     // Otherwise the mutations would be too mild or too wild to show anything.
-    expect(refusedByBoth).toBeGreaterThan(100)
-    expect(acceptedByBoth).toBeGreaterThan(100)
+    expect(refusedByBoth).toBeGreaterThan(rounds(100))
+    expect(acceptedByBoth).toBeGreaterThan(rounds(100))
   })
 
-  test("depends on no byte outside the span it is given", () => {
+  test("depends on no byte outside the given span", () => {
     const around = fc.uint8Array({ maxLength: 12 })
     fc.assert(
       fc.property(kubernetesObject, mutated, around, around, (object, mutate, before, after) => {
         const bytes = mutate(Buffer.from(write(object)))
-        // A memory block of exactly this size: a read beyond it would throw.
+        // A memory block of exactly this size: a read past it would throw.
         const alone = Buffer.from(new Uint8Array(bytes).buffer)
         const embedded = Buffer.concat([before, bytes, after])
         const start = before.length
@@ -74,11 +75,11 @@ describe("the fast path", () => {
         expect(fieldsOf(embedded, start, end, scanner)).toEqual(fields)
         expect(fingerprint(scanner)).toBe(print)
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 
-  test("refuses every proper beginning of an object", () => {
+  test("rejects every incomplete object", () => {
     const text = Buffer.from(
       '{"apiVersion":"v1","metadata":{"name":"a\\u00e4","labels":{"b":"\\"c"},"n":[-1.5e+7,true,null]},"data":{"x":{}}}',
     )
@@ -101,12 +102,12 @@ describe("the fast path", () => {
     ["a duplicate member that does not count", '{"metadata":{},"status":1,"status":2}'],
     ["an escape in a key of interest", '{"metadata":{"n\\u0061me":"a"}}'],
     ["an escape in a reported string", '{"metadata":{"name":"\\u0061"}}'],
-    ["a uid that is no string", '{"metadata":{"uid":1}}'],
+    ["a uid that is not a string", '{"metadata":{"uid":1}}'],
     ["a namespace that is null", '{"metadata":{"namespace":null}}'],
-    ["owner references that are no array", '{"metadata":{"ownerReferences":{}}}'],
-    ["metadata that is no object", '{"metadata":[]}'],
+    ["owner references that are not an array", '{"metadata":{"ownerReferences":{}}}'],
+    ["metadata that is not an object", '{"metadata":[]}'],
     ["no metadata", '{"kind":"Status"}'],
-    ["no object", '[{"metadata":{}}]'],
+    ["a text that is not an object", '[{"metadata":{}}]'],
     ["two objects", '{"metadata":{}}{"metadata":{}}'],
     ["nothing", ""],
   ])("leaves %s to the slow path", (_, text) => {
@@ -114,7 +115,7 @@ describe("the fast path", () => {
     expect(scanner.scan(bytes, 0, bytes.length)).toBe(false)
   })
 
-  test("takes the array that looks like a true annotation for what it is", () => {
+  test("is not misled by an array that looks like a true annotation", () => {
     const bytes = Buffer.from('{"metadata":{"annotations":{"k8s.io/initial-events-end":[true]}}}')
     expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
     expect(scanner.initialEventsEnd).toBe(false)
@@ -146,11 +147,11 @@ describe("the slow path", () => {
         )
         expect(fingerprint(slowScanner)).toBe(fingerprint(scanner))
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 
-  test("reads objects with escapes in their keys, which the fast path refuses, and gives them the same fingerprint", () => {
+  test("reads objects with escapes in their keys, which the fast path rejects, and gives them the same fingerprint", () => {
     fc.assert(
       fc.property(kubernetesObject, spacing, (object, space) => {
         const plain = Buffer.from(write(object))
@@ -165,11 +166,11 @@ describe("the slow path", () => {
         expect(fingerprint(slowScanner)).toBe(print)
         expect(scanner.scan(bytes, 0, bytes.length)).toBe(false)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 
-  test("finds what JSON.parse finds in mutated objects, or says what is wrong with them", () => {
+  test("finds what JSON.parse finds in mutated objects, or reports what is wrong with them", () => {
     fc.assert(
       fc.property(kubernetesObject, spacing, mutated, (object, space, mutate) => {
         const bytes = mutate(Buffer.from(write(object, space)))
@@ -184,7 +185,7 @@ describe("the slow path", () => {
         const { value } = parsed ?? { value: null }
         expectFields(slow.bytes, slow.start, slow.end, slowScanner, value)
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 
@@ -195,20 +196,20 @@ describe("the slow path", () => {
     return fieldsOf(slow.bytes, slow.start, slow.end, slowScanner)
   }
 
-  test("gives strings that JSON cannot write without escapes as their text", () => {
+  test("returns strings that JSON cannot write without escapes as their text", () => {
     expect(
       slowly('{"kind":"\\"","metadata":{"name":"a\\"b\\n","uid":"\\u00e4","namespace":"\\ud83d\\ude00"}}'),
     ).toMatchObject({ kind: '"', name: 'a"b\n', uid: "ä", namespace: "😀" })
   })
 
-  test("takes the last of duplicate members", () => {
+  test("uses the last of duplicate members", () => {
     expect(slowly('{"metadata":{"name":"a","uid":"1","n\\u0061me":"b"},"metadata":{"name":"c"}}')).toMatchObject({
       name: "c",
       uid: undefined,
     })
   })
 
-  test("takes null for absent, as Go clients do", () => {
+  test("treats null as absent, as Go clients do", () => {
     expect(slowly('{"kind":null,"metadata":{"name":null,"ownerReferences":null,"uid":"1"}}')).toMatchObject({
       kind: undefined,
       name: undefined,
@@ -225,7 +226,7 @@ describe("the slow path", () => {
     ['{"metadata":{"ownerReferences":{}}}', "metadata.ownerReferences is not an array"],
     ["[]", "not a JSON object"],
     ["7", "not a JSON object"],
-  ])("says why %s is no Kubernetes object", (text, reason) => {
+  ])("reports why %s is not a Kubernetes object", (text, reason) => {
     expect(slowly(text)).toBe(reason)
   })
 })
