@@ -1,8 +1,9 @@
 /**
- * Why a patch was refused, with the code and the reason of Kubernetes 1.34.4 (compared with a running server's answers), so that the REST layer only has to wrap it in a `Status`.
+ * Why a patch was refused, with the code and the reason of Kubernetes 1.34.4 (compared with a running server), so that the
+ * REST layer only has to wrap it in a `Status`.
  *
- * The real server answers some mistakes of clients with a 500 that has no reason (a missing merge key, a field that is
- * not in the schema, a duplicate in a set): an error in its own code that no one classified. So does this.
+ * For some mistakes of clients (a missing merge key, a field that is not in the schema, a duplicate in a set) the real
+ * server sends a 500 without a reason: its code does not classify the error. So does this one.
  */
 
 import * as Schema from "effect/Schema"
@@ -22,7 +23,7 @@ export class MalformedPatchError extends Schema.TaggedError<MalformedPatchError>
   }
 }
 
-/** 413: more operations in a JSON patch than the server takes. */
+/** 413: more operations in a JSON patch than the server accepts. */
 export class PatchTooLargeError extends Schema.TaggedError<PatchTooLargeError>()("PatchTooLargeError", {
   operations: Schema.Number,
   limit: Schema.Number,
@@ -38,7 +39,7 @@ export class PatchTooLargeError extends Schema.TaggedError<PatchTooLargeError>()
   }
 }
 
-/** 422: a patch that does not fit the object. The server never tells what was wrong; `problem` does, for logs. */
+/** 422: a patch that does not fit the object. The server never reports what was wrong; `problem` does, for logs. */
 export class InapplicablePatchError extends Schema.TaggedError<InapplicablePatchError>()("InapplicablePatchError", {
   problem: Schema.String,
 }) {
@@ -53,7 +54,7 @@ export class InapplicablePatchError extends Schema.TaggedError<InapplicablePatch
   }
 }
 
-/** 500 without a reason: what the real server's patch code did not classify. */
+/** 500 without a reason: an error that the real server's patch code does not classify. */
 export class UnclassifiedPatchError extends Schema.TaggedError<UnclassifiedPatchError>()("UnclassifiedPatchError", {
   problem: Schema.String,
 }) {
@@ -76,7 +77,7 @@ export const ConflictCause = Schema.Struct({
 })
 export type ConflictCause = typeof ConflictCause.Type
 
-/** 409: other managers own fields that the applied configuration gives another value. */
+/** 409: other managers own fields for which the applied configuration has another value. */
 export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyConflict", {
   conflictCauses: Schema.Array(ConflictCause),
   text: Schema.String,
@@ -92,7 +93,7 @@ export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyCon
   }
 }
 
-/** All that the functions of this folder throw (a conflict is an answer of `applyServerSide` and thrown by nobody). */
+/** All errors that the functions of this folder throw (`applyServerSide` returns conflicts, it does not throw them). */
 export type PatchFailure =
   | MalformedPatchError
   | PatchTooLargeError

@@ -1,7 +1,7 @@
 /**
  * JSON values as `JSON.parse` makes them, read and built so that no key is special: `__proto__`, `constructor` and the
- * like are members like any other. Reading with `object[key]` finds inherited things for a key that is not there,
- * writing with `object.__proto__ = …` changes the prototype; both are avoided here.
+ * like are members like any other. Reading with `object[key]` finds inherited properties for an absent key, writing
+ * with `object.__proto__ = …` changes the prototype; both are avoided here.
  */
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
@@ -25,7 +25,7 @@ export const jsonTypeOf = (value: JsonValue): "array" | "null" | "boolean" | "nu
   return Array.isArray(value) ? "array" : (typeof value as "boolean" | "number" | "string" | "object")
 }
 
-/** The object's own member; never an inherited one. */
+/** The object's own member, never an inherited one. */
 export const memberOf = (object: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
 
@@ -53,7 +53,7 @@ export const isEmptyObject = (object: object): boolean => {
   return true
 }
 
-/** Same value; the order of an object's keys does not count. */
+/** Equal values; the order of an object's keys does not matter. */
 export const isEqualJson = (left: JsonValue | undefined, right: JsonValue | undefined): boolean => {
   if (left === right) return true
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false

@@ -1,4 +1,4 @@
-/** The directives of strategic merge patches, and how values are taken over without them. */
+/** The directives of strategic merge patches, and values without them. */
 
 import { isJsonArray, isJsonObject, type JsonObjectDraft, type JsonValue, setMember } from "../json/json-value.ts"
 
@@ -7,7 +7,7 @@ export const RETAIN_KEYS = "$retainKeys"
 export const DELETE_FROM_PRIMITIVE_LIST = "$deleteFromPrimitiveList"
 export const SET_ELEMENT_ORDER = "$setElementOrder"
 
-/** The value without objects that carry `$patch`; `undefined` if it is one itself. */
+/** The value without objects that contain `$patch`; `undefined` if it is one itself. */
 export const withoutDirectives = (value: JsonValue): JsonValue | undefined => {
   if (isJsonArray(value)) {
     return value.map(withoutDirectives).filter((item): item is JsonValue => item !== undefined)

@@ -1,11 +1,10 @@
 /**
- * Strategic merge patch: a merge patch that knows from the type which lists are merged, and by which key. Directives:
+ * Strategic merge patch: a merge patch in which the type determines which lists are merged, and by which key. Directives:
  * `$patch` (`replace`, `delete`), `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`; null
  * deletes.
  *
- * The real server looks at the members of a patch in random order; here their own order counts, which matters only for
- * the choice between several errors. Custom resources have no such patches: the REST layer answers 415 without coming
- * here.
+ * The real server processes the members of a patch in random order; here it is their own order, which only affects
+ * which of several errors is reported. Custom resources have no such patches: the REST layer responds with 415 itself.
  */
 
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
@@ -33,10 +32,10 @@ import { mergeLists, orderedList } from "./strategic-lists.ts"
 import { fieldForPatch, strategyOf } from "./strategic-schema.ts"
 
 /**
- * The document with what the patch says; parts that it does not name are shared.
+ * The patched document; parts that the patch does not name are shared.
  *
- * @throws MalformedPatchError for a patch that is no object, and for directives of the wrong form
- * @throws UnclassifiedPatchError for everything the server answers with a 500: a missing merge key, an unknown directive…
+ * @throws MalformedPatchError for a patch that is not an object, and for directives of the wrong form
+ * @throws UnclassifiedPatchError for everything that gets a 500 from the server: a missing merge key, an unknown directive…
  * @throws InapplicablePatchError for lists of lists
  */
 export const applyStrategicMergePatch = (document: JsonValue, patch: JsonValue, type: KubernetesType): JsonValue => {
@@ -72,7 +71,7 @@ const unknownDirective = (directive: JsonValue, patch: JsonObject): Unclassified
     problem: `unknown $patch directive ${JSON.stringify(directive)} in ${JSON.stringify(patch)}`,
   })
 
-/** Drops what `$retainKeys` does not list; whatever the patch sets must be listed. */
+/** Drops the members that `$retainKeys` does not list; those that the patch sets must be listed. */
 const retainKeys = (draft: JsonObjectDraft, patch: JsonObjectDraft): void => {
   const listed = memberOf(patch, RETAIN_KEYS)
   if (listed === undefined) return
@@ -141,7 +140,7 @@ const mergeMember = (draft: JsonObjectDraft, key: string, value: JsonValue, type
     setMember(draft, name, merges ? mergeLists(original, value, field, mergeObjects, deletesItems) : value)
     return
   }
-  // Items cannot be deleted from what is no list.
+  // Items can only be deleted from a list.
   if (
     deletesItems &&
     (original === undefined || typeof original !== typeof value || isJsonArray(original) !== isJsonArray(value))
