@@ -1,7 +1,7 @@
 /**
- * Objects against their type: fields that do not exist, found or removed, and what strict field validation objects to.
+ * Checks objects against their type: finds or removes unknown fields, and reports the errors of strict field validation.
  *
- * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
+ * No recursion beyond a fixed depth; linear in the size of the object. Nothing throws, whatever the JSON.
  */
 
 import { isRecord } from "../../is-record.ts"
@@ -17,8 +17,8 @@ export const unknownFields = (type: KubernetesType, value: unknown): string[] =>
   visitUnknown(type, value, (path, key) => formatFieldPath(path, key))
 
 /**
- * Removes the fields that `type` does not have, in place, and tells their paths like {@link unknownFields}. What the
- * server does to every object it stores, `fieldValidation=Ignore` or not.
+ * Removes the fields that `type` does not have, in place, and returns their paths like {@link unknownFields}. The
+ * server does this to every object it stores, with any `fieldValidation`.
  */
 export const pruneUnknownFields = (type: KubernetesType, value: unknown): string[] =>
   visitUnknown(type, value, (path, key, holder) => {
@@ -47,7 +47,7 @@ interface UnknownField {
   readonly path: FieldPath | undefined
 }
 
-/** In the order of the object: unknown fields among those that may hold some. */
+/** In the order of the object: unknown fields, and values that may contain some. */
 const belowOf = ({ type, value, path }: TypedValue): Array<TypedValue | UnknownField> => {
   const members = membersOf({ type, value, path }).filter((member) => mayHoldFields(member.type))
   if (type.kind !== "object" || type.keepsUnknown || !isRecord(value)) return members
@@ -58,10 +58,10 @@ const belowOf = ({ type, value, path }: TypedValue): Array<TypedValue | UnknownF
   })
 }
 
-/** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
+/** The quick pass stops at this depth to protect the stack. No real object is nearly as deep. */
 const quickDepth = 200
 
-/** Nearly every object has no unknown fields, so this pass comes first: it looks at all of it and makes nothing. */
+/** Nearly every object has no unknown fields, so this pass comes first: it checks everything and allocates nothing. */
 const isKnown = (type: KubernetesType, value: unknown, depth: number): boolean => {
   if (typeof value !== "object" || value === null || !mayHoldFields(type)) return true
   if (depth > quickDepth) return false
@@ -83,8 +83,8 @@ const mayHoldFields = (type: KubernetesType | undefined): boolean =>
   type?.kind === "object" || type?.kind === "list" || type?.kind === "map"
 
 /**
- * What strict field validation objects to: fields that occur twice in the text, then fields that do not exist. At most
- * {@link maximumProblems}; with `fieldValidation=Warn` each is one warning.
+ * The errors of strict field validation: fields that occur twice in the text, then unknown fields. At most {@link
+ * maximumProblems}; with `fieldValidation=Warn` each is one warning.
  *
  * @param value the parsed text, not pruned yet
  */
@@ -97,8 +97,8 @@ export const strictFieldProblems = (type: KubernetesType, text: string, value: u
 }
 
 /**
- * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. Of custom kinds only the metadata is
- * decoded; the rest is refused by their schema, if at all.
+ * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. For custom kinds only the metadata
+ * is decoded; the rest is left to their schema.
  */
 export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
   const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined

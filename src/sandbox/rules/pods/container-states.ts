@@ -1,10 +1,10 @@
-/** Statuses of a Pod's containers: `state` and `lastState` are structs, which Go writes even when nobody set them. */
+/** Statuses of a Pod's containers: `state` and `lastState` are structs, which Go writes even when they are not set. */
 
 import type { DefaultTable } from "../default-table.ts"
 
 const states: DefaultTable = { set: { state: {}, lastState: {} } }
 
-/** By the members of a Pod's status that are lists of them. */
+/** By the member of a Pod's status that lists them. */
 export const containerStates: Readonly<Record<string, DefaultTable>> = {
   initContainerStatuses: states,
   containerStatuses: states,
