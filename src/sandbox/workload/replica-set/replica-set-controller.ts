@@ -1,6 +1,7 @@
 /**
- * Keeps as many Pods as each ReplicaSet wants: creates with generated names, deletes in the order of deletion-order.ts,
- * adopts orphans and releases what the selector no longer matches, and reports the status (pkg/controller/replicaset).
+ * Keeps as many Pods as each ReplicaSet wants: creates them with generated names, deletes them in the order of
+ * deletion-order.ts, adopts orphans, releases Pods that the selector no longer matches, and reports the status
+ * (pkg/controller/replicaset).
  */
 
 import {
@@ -32,7 +33,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
   const pods = cluster.cache<Pod>(kinds.pods)
   const record = recordAs(events, { component: "replicaset-controller" })
 
-  /** Active Pods of all ReplicaSets with the same controller: those that share the nodes. */
+  /** Active Pods of all ReplicaSets with the same controller. */
   const relatedPods = (replicaSet: ReplicaSet): ReadonlyArray<Pod> => {
     const owner = controllerOf(replicaSet)
     const family = owner === undefined ? [replicaSet] : replicaSets.controlledBy(owner.uid)
@@ -56,7 +57,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
     if (replicaSet === undefined) return
     const { selector, minReadySeconds = 0 } = replicaSet.spec
     const owned = await claimObjects<Pod>(cluster, kinds.pods, replicaSet, kinds.replicaSets, selector, isActive)
-    // As the real one, the status tells of the Pods from before this pass; the next pass follows at once.
+    // As in the real controller, the status counts the Pods before this pass; the next pass follows at once.
     const active = owned.filter(isActive)
     const failure = replicaSet.metadata.deletionTimestamp === undefined ? await manage(replicaSet, active) : undefined
     const problem = failure === undefined ? undefined : { message: String(failure) }

@@ -38,7 +38,7 @@ export const replicaSetStatus = (
   }
 }
 
-/** Whether a status update says anything new (updateReplicaSetStatus). */
+/** Whether a status update would change nothing (updateReplicaSetStatus). */
 export const saysSame = (before: ReplicaSetStatus | undefined, after: ReplicaSetStatus): boolean =>
   (before?.replicas ?? 0) === after.replicas &&
   (before?.fullyLabeledReplicas ?? 0) === (after.fullyLabeledReplicas ?? 0) &&
