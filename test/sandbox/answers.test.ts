@@ -17,7 +17,7 @@ afterAll(() => sandbox.close())
 const ask = (path: string, method = "GET"): Promise<Answer> =>
   get(sandbox.url + path, { Authorization: "Bearer sesame" }, method)
 
-describe("an answer that says no has the real server's status, reason and details", () => {
+describe("a failure response has the real server's status, reason and details", () => {
   test.each([
     ["get-not-found", "/apis/apps/v1/namespaces/default/deployments/nope"],
     ["list-exact-expired", "/api/v1/configmaps?resourceVersion=301&resourceVersionMatch=Exact"],
@@ -42,7 +42,7 @@ describe("an answer that says no has the real server's status, reason and detail
     expect(comparable(answer)).toEqual(expected)
   })
 
-  test("list-rv-exact-future, but for the versions", async () => {
+  test("list-rv-exact-future, except for the versions", async () => {
     const answer = await ask("/api/v1/configmaps?resourceVersion=99999999&resourceVersionMatch=Exact")
     const recorded = recordedAnswer("list-rv-exact-future")
     const expected = { ...recorded, text: recorded.text.replace("current: 495", `current: ${sandbox.resourceVersion}`) }
@@ -61,7 +61,7 @@ describe("an answer that says no has the real server's status, reason and detail
     expect(answer.text).toBe(`${recorded.text.trimEnd()}\n`.replace("250 (498)", "301 (308)"))
   })
 
-  test("a method that the path does not take is refused with 405", async () => {
+  test("a method that the path does not allow is refused with 405", async () => {
     const answer = await ask("/api/v1/namespaces/default/configmaps", "PUT")
     expect(answer.status).toBe(405)
     expect(JSON.parse(answer.text)).toEqual({

@@ -46,7 +46,7 @@ describe("a local cluster", () => {
     expect([pods(first), pods(second)]).toEqual([3, 1])
   })
 
-  test("lives through the demo: it scales, rolls out, breaks, heals, and leaves nothing when it is cleaned up", async () => {
+  test("plays the demo: it scales, rolls out, breaks, heals, and leaves nothing after the clean-up", async () => {
     const clock = new ManualClock()
     await using cluster = await LocalCluster.start({ clock, nodes: 2 })
     const { client, sandbox } = cluster

@@ -50,7 +50,7 @@ const run = (steps: ReadonlyArray<Step>, historyLimit: number) => {
 const labels = (changes: ReadonlyArray<{ namespace: string; name: string; revision: bigint }>): ReadonlyArray<string> =>
   changes.map(({ namespace, name, revision }) => `${namespace}/${name}@${revision}`)
 
-test("every state that the history reaches is the state there was, also in pages of any size", () => {
+test("every state within the history is the past state, also in pages of any size", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.nat(12), fc.integer({ min: 1, max: 4 }), (steps, limit, size) => {
       const { collection, states } = run(steps, limit)

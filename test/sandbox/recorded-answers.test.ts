@@ -115,7 +115,7 @@ describe("refusals", () => {
   })
 })
 
-describe("what is forgotten", () => {
+describe("expired versions", () => {
   let forgetful: Sandbox
   beforeAll(async () => {
     forgetful = await Sandbox.start({ revision: 300, historyLimit: 2 })
@@ -380,7 +380,7 @@ describe("writes, in the order in which they were recorded", () => {
   })
 })
 
-test("no recorded answer is without its case", () => {
+test("every recorded answer has its case", () => {
   const files = readdirSync(new URL("../data/apiserver", import.meta.url)).filter((file) => file.endsWith(".http"))
   expect(files.map((file) => file.replace(".http", "")).filter((name) => !cases.has(name))).toEqual([])
   expect(cases.size).toBe(files.length)

@@ -60,7 +60,7 @@ describe("a definition is refused", () => {
   })
 })
 
-test("names that another definition has are not accepted; the last one is told", async () => {
+test("names that another definition has are not accepted; the last one is reported", async () => {
   await sendFor(sandbox, 201, "POST", definitions, definition("crates", open))
   const { status } = await sendFor(sandbox, 200, "GET", `${definitions}/crates.x.io`)
   expect(status).toMatchObject({

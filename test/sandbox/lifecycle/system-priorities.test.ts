@@ -3,7 +3,7 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 describe("the PriorityClasses of the system", () => {
-  test("are there from the start of a living cluster, as the API server's own", async () => {
+  test("exist from the start of a sandbox with lifecycle, as the API server's own", async () => {
     const clock = new ManualClock()
     await using sandbox = await Sandbox.start({ clock, lifecycle: true })
     const found = ["system-node-critical", "system-cluster-critical"].map((name) =>
@@ -30,7 +30,7 @@ describe("the PriorityClasses of the system", () => {
     })
   })
 
-  test("are not made where nobody wants a cluster to live", async () => {
+  test("are not created without lifecycle", async () => {
     await using sandbox = await Sandbox.start({ clock: new ManualClock() })
     expect(sandbox.get("scheduling.k8s.io/v1.PriorityClass", "", "system-node-critical")).toBeUndefined()
   })

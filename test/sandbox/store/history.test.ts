@@ -18,7 +18,7 @@ const changesOf = (sizes: ReadonlyArray<number>): ReadonlyArray<ChangeRecord> =>
   return states.map((change, index) => ({ change, previous: states[index - 1] }))
 }
 
-test("forgets the oldest changes when outdated states take more bytes than it may keep", () => {
+test("drops the oldest changes when outdated states exceed its limit of bytes", () => {
   const records = changesOf([1000, 1000, 1000, 1000])
   const history = new History(100, 0n, 2500)
   for (const record of records) history.append(record)

@@ -55,7 +55,7 @@ test.each(disasters)("Deployments reach their size though %s in between", async 
   expect((await cluster.pods()).every(isReady)).toBe(true)
 })
 
-test("A Pod deleted while nobody watched is replaced", async () => {
+test("A Pod deleted while no watch was open is replaced", async () => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 2))
   await cluster.sees(isComplete(cluster, "one", 2))

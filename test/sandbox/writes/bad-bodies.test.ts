@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
-test("whatever the body, the answer is a Status that says no, and the server lives", async () => {
+test("whatever the body, the response is a failure Status, and the server keeps running", async () => {
   const types = [
     "application/json",
     "application/yaml",
@@ -48,7 +48,7 @@ test("a body over 3 MB is refused with 413, announced or not", async () => {
   expect(sandbox.get("v1.ConfigMap", "default", "big")).toBeUndefined()
 })
 
-test("__proto__ and its like are keys like any other", async () => {
+test("__proto__ and the like are keys like any other", async () => {
   const text =
     '{"metadata":{"name":"proto","labels":{"constructor":"x"}},"data":{"__proto__":"a","toString":"b","constructor":"c"}}'
   await sendFor(sandbox, 201, "POST", configMaps, text)
@@ -74,7 +74,7 @@ test("__proto__ and its like are keys like any other", async () => {
 describe("unknown fields", () => {
   const body = { metadata: { name: "unknown" }, data: { k: "v" }, nope: { deep: 1 } }
 
-  test("are dropped, with a warning unless nobody wants one", async () => {
+  test("are dropped, with a warning unless the client declines it", async () => {
     const warned = await send(sandbox, "POST", `${configMaps}?dryRun=All`, body)
     expect([warned.status, warned.warnings]).toEqual([201, ['unknown field "nope"']])
     expect(warned.text).not.toContain("nope")

@@ -51,7 +51,7 @@ test.each(same.map((request) => [request.name, request] as const))("%s", (name, 
   )
 })
 
-test("what is listed as a difference is one", () => {
+test("every listed difference is one", () => {
   for (const name of Object.keys(differences)) {
     const request = recorded.find((candidate) => candidate.name === name)
     const ours = answers.get(name)

@@ -75,7 +75,7 @@ describe("field sets", () => {
     )
   })
 
-  it("answer with themselves where nothing changes", () => {
+  it("are returned themselves where nothing changes", () => {
     fc.assert(
       fc.property(set, set, (left, right) => {
         const both = union(left, right)
@@ -95,7 +95,7 @@ describe("field sets", () => {
     )
   })
 
-  it("know their paths", () => {
+  it("enumerate their paths", () => {
     fc.assert(
       fc.property(set, path, (whole, asked) => {
         expect(hasPath(whole, asked)).toBe(pathsOf(whole).has(JSON.stringify(asked)))
@@ -103,7 +103,7 @@ describe("field sets", () => {
     )
   })
 
-  it("are put in the server's order: fields, keys by value, values by type and size, indices", () => {
+  it("are sorted in the server's order: fields, keys by value, values by type and size, indices", () => {
     const sent = {
       "i:10": {},
       "i:9": {},
