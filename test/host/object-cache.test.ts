@@ -1,4 +1,4 @@
-/** The object cache: what all controllers look at, and what they are told of it. */
+/** The object cache: the state that all controllers read, and the changes that they get. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"

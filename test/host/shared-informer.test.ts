@@ -1,4 +1,4 @@
-/** An informer on a sandbox, over real HTTP, on a clock that moves when told to: what client-go's reflector guarantees. */
+/** An informer on a sandbox, over real HTTP, on a clock that the test advances: the guarantees of client-go's reflector. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { type InformerOptions, SharedInformer } from "../../src/host/shared-informer.ts"
@@ -73,7 +73,7 @@ describe("An informer", () => {
     listen(story)
     await sees(() => informer.hasSynced)
     story.length = 0
-    // The watch is cut, the past is compacted, and only a list can tell.
+    // The watch is cut, the history is compacted, and only a list can show it.
     await sandbox.faults.refuseConnections()
     sandbox.delete(configMap, "default", "gone")
     sandbox.delete(configMap, "default", "replaced")
@@ -199,7 +199,7 @@ describe("An informer", () => {
       client.close()
     })
     informer.start()
-    // The clock stands still: no back-off is waited for.
+    // The clock does not advance, so there is no back-off.
     await sees(() => informer.hasSynced, 0)
     expect([token, informer.cache.size]).toEqual(["new", 1])
   })

@@ -7,7 +7,7 @@ import { WorkQueue, type WorkQueueOptions } from "../../src/host/work-queue.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { turn } from "../runtime/until.ts"
 
-/** A queue whose runs end when the test says so. */
+/** A queue whose runs end when the test ends them. */
 class Workshop {
   readonly clock = new ManualClock()
   readonly begun: string[] = []
@@ -132,7 +132,7 @@ describe("A key", () => {
     queue.add("b")
     expect(done).toEqual([])
     clock.advance(0)
-    // What came while the others were worked on had its own turn.
+    // Keys added while the others were processed had their own turn.
     expect(done).toEqual(["a", "b", "c"])
     expect(clock.pending).toBe(0)
   })
@@ -302,7 +302,7 @@ test("Statistics show depth, waiting, work and retries", async () => {
   })
 })
 
-/** What a life of a queue consists of. */
+/** The operations on a queue. */
 type Step =
   | { readonly do: "add" | "finish" | "fail"; readonly key: string }
   | { readonly do: "after"; readonly key: string; readonly ms: number }
@@ -315,7 +315,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("pass" as const), ms: fc.nat(20) }),
 )
 
-/** The rules, without queues: what each key is still owed. */
+/** A model of the rules without queues: the runs that each key must still get. */
 class Model {
   /** Keys added since their last run began. */
   readonly owed = new Set<string>()

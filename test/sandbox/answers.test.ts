@@ -1,4 +1,4 @@
-/** Our answers beside those of a real API server, one by one. */
+/** Our responses compared with those of a real API server, one by one. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
@@ -37,7 +37,7 @@ describe("a failure response has the real server's status, reason and details", 
     sandbox.faults.respond("pods", 403, { times: 1 })
     const answer = await ask(verb === "watch" ? "/api/v1/pods?watch=1" : "/api/v1/pods")
     const expected = comparable(recordedAnswer(`forbidden-${verb}`)) as { headers: Record<string, unknown> }
-    // The authorizer's handler adds nosniff; nobody looks at it.
+    // The authorizer's handler adds nosniff, which clients ignore.
     delete expected.headers["x-content-type-options"]
     expect(comparable(answer)).toEqual(expected)
   })

@@ -23,7 +23,7 @@ const put = (sandbox: Sandbox, name: string, kind = "v1.ConfigMap"): void => {
   sandbox.put(kind, { metadata: { name } })
 }
 
-/** Comes back when the server's event loop has turned and what it wrote before has had its chance to arrive. */
+/** Resolves after some turns of the server's event loop, so that what it has written can arrive. */
 const roundTrip = (sandbox: Sandbox): Promise<Answer> => get(`${sandbox.url}/version`)
 
 describe("an expired version", () => {

@@ -4,7 +4,7 @@ import { cleanUpDemo, demoLengthMs, demoSteps, playDemo } from "../../src/sandbo
 import { LocalCluster } from "../../src/sandbox/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
-/** Moves the clock on, a little at a time, until something is so. */
+/** Advances the clock in small steps until a condition holds. */
 const passUntil = async (clock: ManualClock, isTrue: () => boolean): Promise<void> => {
   for (let rounds = 0; !isTrue(); rounds++) {
     if (rounds > 20_000) throw new Error("it never came to that")

@@ -28,7 +28,7 @@ const start = async () => {
 describe("A client in the sandbox's process", () => {
   test("writes and reads objects without a request over HTTP, and lists over it", async () => {
     const { sandbox, client } = await start()
-    // Nothing that comes by socket is answered well.
+    // No request over a socket succeeds.
     sandbox.faults.respond("configmaps", 500)
     const created = await client.create(kinds.configMaps, settings)
     expect(await client.get(kinds.configMaps, place)).toEqual(created)

@@ -1,4 +1,4 @@
-/** States, pages and resumed watches of the store, against a model that keeps every state there ever was. */
+/** States, pages and resumed watches of the store, against a model that keeps every state. */
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   remove: fc.boolean(),
 })
 
-/** Runs the steps; answers the keys with versions of all ConfigMaps after every revision, index 0 being revision 10. */
+/** Runs the steps; returns the keys with versions of all ConfigMaps after every revision, index 0 being revision 10. */
 const run = (steps: ReadonlyArray<Step>, historyLimit: number) => {
   const ledger = new Ledger("versions")
   const store = new ObjectStore({ clock: systemClock, ledger, format: compact, historyLimit, revision: 10n })

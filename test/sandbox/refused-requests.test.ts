@@ -1,4 +1,4 @@
-/** Requests that name nothing, or nothing sensible; every answer was recorded from Kubernetes 1.34.4. */
+/** Requests for nothing, or with nonsensical parameters; every response was recorded from Kubernetes 1.34.4. */
 
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"

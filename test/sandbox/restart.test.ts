@@ -31,7 +31,7 @@ const ledger = (sandbox: Sandbox): ReadonlyArray<string> =>
       [epoch, action, `${name}@${resourceVersion}`, ...(restored ? ["restored"] : [])].join(" "),
     )
 
-/** a, b, then a changed, b deleted, c made: revisions 1003 to 1007. */
+/** a and b created, a changed, b deleted, c created: revisions 1003 to 1007. */
 const history = async (options: SandboxOptions = {}): Promise<Sandbox> => {
   const sandbox = await start(options)
   put(sandbox, "a", "1")

@@ -1,4 +1,4 @@
-/** What the control interface makes of the objects put in, and what the ledger says of it. */
+/** Objects stored through the control interface, and their ledger entries. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/sandbox/index.ts"

@@ -308,7 +308,7 @@ test("20,000 events of 3 kB reach a watcher complete and in order", async () => 
   const data = { filler: "x".repeat(2_800) }
   for (let index = 0; index < 20_000; index++) {
     sandbox.put("v1.ConfigMap", { metadata: { name: `cm-${index % 500}` }, data })
-    // The event loop must turn, or nothing is sent; a hundred at a time is what a busy controller does to a server.
+    // The event loop must run, or nothing is sent; a hundred at a time is like the load of a busy controller.
     if (index % 100 === 99) await new Promise(setImmediate)
   }
   let expected = 1003

@@ -1,4 +1,4 @@
-/** The parts of a turn: writes before answers, each in its order, also when one of them throws. */
+/** The parts of a turn: writes before responses, each in order, even if one of them throws. */
 
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"

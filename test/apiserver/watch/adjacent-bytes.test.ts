@@ -4,10 +4,10 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { AdjacentBytes } from "../../../src/apiserver/watch/adjacent-bytes.ts"
 
-/** Every byte of both is another. */
+/** Every byte of both is different. */
 const memories = [0, 64].map((first) => Buffer.from(Array.from({ length: 64 }, (_, at) => first + at)))
 
-/** Pieces of either memory, of which many begin where the one before ends; `true` takes what is there. */
+/** Pieces of either memory, many of which start where the previous one ends; `true` takes what has been added. */
 const steps = fc.array(
   fc.oneof(
     fc.record({ memory: fc.nat(1), length: fc.integer({ min: 1, max: 5 }), from: fc.option(fc.nat(59)) }),

@@ -81,7 +81,7 @@ describe("kubectl", () => {
   })
 })
 
-test("the commands have names of their own", () => {
+test("names of commands are unique", () => {
   for (const name of knownKubectlDifferences.keys()) expect(commands.map((command) => command.name)).toContain(name)
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length)
 })

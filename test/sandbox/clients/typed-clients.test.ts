@@ -132,7 +132,7 @@ describe.each(connections)("over $name", ({ open }) => {
       const fieldSelector = `metadata.name=of-${name}`
       return (await core.listNamespacedConfigMap({ namespace, fieldSelector })).items
     }
-    // The collector works between requests; each question gives it time.
+    // The collector works between requests; each request gives it time.
     while ((await jobs()) > 0) await turn()
     if (policy !== "Orphan") while ((await owned()).length > 0) await turn()
     const [left] = await owned()

@@ -1,4 +1,4 @@
-/** Decoded states that the next write gets: as if they had been parsed. */
+/** Decoded states for the next write must equal parsed ones. */
 
 import { afterEach, expect, test } from "vitest"
 import { compact } from "../../../src/apiserver/answers/json-spacing.ts"

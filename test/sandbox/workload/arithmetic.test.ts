@@ -1,4 +1,4 @@
-/** Hashes, numbers, schedules: what has one right answer for every input. */
+/** Hashes, numbers, schedules: pure functions with one correct result for every input. */
 
 import { readFileSync } from "node:fs"
 import fc from "fast-check"

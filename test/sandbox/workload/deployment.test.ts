@@ -184,7 +184,7 @@ describe("A ReplicaSet", () => {
       async () =>
         (await cluster.api.get(kinds.pods, freed?.metadata ?? { name: "" })).metadata.ownerReferences === undefined,
     )
-    // Back under the selector it is one too many: adopted, and one of the three goes.
+    // Matching the selector again, it is one too many: it is adopted, and one of the three is deleted.
     await cluster.patch(kinds.pods, second?.metadata.name ?? "", { metadata: { labels: { app: "web" } } })
     await cluster.sees(async () => (await cluster.pods()).length === 2)
   })

@@ -142,7 +142,7 @@ describe("A CronJob", () => {
     await cluster.create(kinds.cronJobs, cron({}))
     await cluster.passes(6 * 60_000)
     const kept = await jobs(cluster)
-    // Jobs beyond the limit have taken their Pods along.
+    // Jobs beyond the limit were deleted with their Pods.
     await cluster.sees(async () => {
       const owners = new Set((await jobs(cluster)).map(({ metadata }) => metadata.name))
       return (await cluster.pods()).every(({ metadata }) => owners.has(metadata.ownerReferences?.[0]?.name ?? ""))

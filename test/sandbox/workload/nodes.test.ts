@@ -1,4 +1,4 @@
-/** The scheduler and what virtual nodes do with Pods, over HTTP against the sandbox. */
+/** The scheduler, and Pods on virtual nodes, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"

@@ -1,4 +1,4 @@
-/** Pods whose node is gone; states as Kubernetes 1.34.4 leaves them. */
+/** Pods whose node is gone, with the same final states as in Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"

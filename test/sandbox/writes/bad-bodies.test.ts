@@ -1,4 +1,4 @@
-/** What a client can do wrong with a body, and that it harms nobody. */
+/** Invalid bodies, which must not harm the server. */
 
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** How objects go: at once, after their grace period, after their finalizers, or as a whole collection. */
+/** Deletions: at once, after a grace period, after finalizers, or of a whole collection. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -26,7 +26,7 @@ describe("a Pod", () => {
     const sandbox = await start()
     await bound(sandbox, "p")
     const going = await sendFor(sandbox, 200, "DELETE", `${pods}/p`)
-    // The clock stands at 22:13:20.
+    // The clock is at 22:13:20.
     expect(going.metadata).toMatchObject({
       deletionTimestamp: "2023-11-14T22:13:50Z",
       deletionGracePeriodSeconds: 30,

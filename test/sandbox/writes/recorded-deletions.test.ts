@@ -1,4 +1,4 @@
-/** What Kubernetes 1.34.4 was seen to do when objects are deleted and pods are bound. */
+/** Observed behaviour of Kubernetes 1.34.4 when objects are deleted and pods are bound. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -1,4 +1,4 @@
-/** Rules that show over HTTP only: warnings, pools, admission at updates; answers recorded of Kubernetes 1.34.4. */
+/** Rules that only show over HTTP: warnings, pools, admission at updates; responses recorded from Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

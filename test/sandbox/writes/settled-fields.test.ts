@@ -1,4 +1,4 @@
-/** What the server makes of fields that a client may not, or need not, set. As Kubernetes 1.34.4 answered. */
+/** Fields that a client may not, or need not, set; compared with responses of Kubernetes 1.34.4. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -1,4 +1,7 @@
-/** Nothing that a client sends, and no defect of the server's own, ends the process: a 500, a line, and the next request. */
+/**
+ * Neither a client's input nor a defect of the server ends the process: there is a 500 and a log line, and the next
+ * request works.
+ */
 
 import { afterEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/answers/warning-header.ts"

@@ -1,4 +1,4 @@
-/** What a write does to versions, generations and watches: what controllers rely on most. */
+/** The effect of writes on versions, generations and watches, on which controllers rely most. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

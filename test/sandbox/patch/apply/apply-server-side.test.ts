@@ -84,7 +84,7 @@ describe("server-side apply", () => {
         expect(entriesOf(emptied)).toEqual([])
         const left = fieldsOf(thingType, emptied)
         const applied = fieldsOf(thingType, thing(content))
-        // Empty lists of sets and keyed lists are owned by nobody, so nobody takes them away.
+        // Empty sets and keyed lists have no owner, so they are never removed.
         const own: FieldSet = { "f:apiVersion": {}, "f:kind": {}, "f:metadata": { "f:name": {} } }
         expect(difference(left, own)).toEqual(difference(left, union(own, applied)))
       }),

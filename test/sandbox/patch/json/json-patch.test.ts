@@ -12,7 +12,7 @@ interface Operation {
   readonly value: JsonValue
 }
 
-/** The obvious way: a deep copy that every operation changes in place. `undefined` when an operation does not apply. */
+/** The naive implementation: a deep copy that every operation changes in place. `undefined` when an operation does not apply. */
 const naive = (document: JsonValue, operations: ReadonlyArray<Operation>): JsonValue | undefined => {
   const root = { "": structuredClone(document) }
   for (const { op, path, from, value } of operations) {
@@ -158,7 +158,7 @@ describe("a JSON patch", () => {
 
 describe("a merge patch", () => {
   it("is idempotent, and does not change its arguments", () => {
-    // The exception, as on the real server: nulls in a list that takes an object's place stay the first time.
+    // The exception, as on the real server: nulls in a list that replaces an object stay the first time.
     const patches = object.filter((patch) => !/\[.*null/.test(JSON.stringify(patch)))
     fc.assert(
       fc.property(object, patches, (document, patch) => {

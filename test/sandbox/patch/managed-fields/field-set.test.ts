@@ -11,7 +11,7 @@ import {
   withoutPaths,
 } from "../../../../src/sandbox/patch/managed-fields/field-set.ts"
 
-/** A set as what it means: the paths in it. */
+/** The meaning of a set: its paths. */
 const pathsOf = (set: FieldSet): Set<string> => {
   const paths = new Set<string>()
   forEachPath(set, (path) => paths.add(JSON.stringify(path)))
@@ -51,7 +51,7 @@ const set = fc.array(path, { maxLength: 8 }).map(setOf)
 
 const expectPaths = (actual: FieldSet, expected: Iterable<string>): void => {
   expect([...pathsOf(actual)].sort()).toEqual([...expected].sort())
-  // Every answer is canonical itself.
+  // Every result is canonical itself.
   expect(JSON.stringify(canonicalSet(JSON.parse(JSON.stringify(actual))))).toBe(JSON.stringify(actual))
 }
 

@@ -1,4 +1,4 @@
-/** Who owns the replicas after writes to `/scale`: the steps of a real server (Kubernetes 1.34.4), entry by entry. */
+/** The owners of the replicas after writes to `/scale`: the steps of a real server (Kubernetes 1.34.4), entry by entry. */
 
 import { expect, test } from "vitest"
 import type { JsonObject } from "../../../../src/sandbox/patch/json/json-value.ts"

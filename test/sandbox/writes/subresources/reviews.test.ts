@@ -1,4 +1,4 @@
-/** Reviews, whose answers are those of Kubernetes 1.34.4 to a member of system:masters. */
+/** Reviews; the responses are those of Kubernetes 1.34.4 to a member of system:masters. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
