@@ -123,7 +123,7 @@ const describeStep = ({ at, title }: DemoStep): string => {
 }
 
 /** ms between two checks. */
-const lookMs = 250
+const checkIntervalMs = 250
 
 const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) => {
   const started = performance.now()
@@ -131,7 +131,7 @@ const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) =
   const look = async (): Promise<void> => {
     const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const status = {
-      eventsPerSecond: ((sequence - before) * 1000) / lookMs,
+      eventsPerSecond: ((sequence - before) * 1000) / checkIntervalMs,
       objects: sequence,
       lagMs,
       kinds: actors.statuses.all(),
@@ -140,7 +140,7 @@ const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) =
     before = sequence
     line.show((columns) => painted("yellow", renderStatusLine(status, columns)))
   }
-  const timer = setInterval(() => void look().catch((cause: unknown) => console.warn(String(cause))), lookMs)
+  const timer = setInterval(() => void look().catch((cause: unknown) => console.warn(String(cause))), checkIntervalMs)
   return () => clearInterval(timer)
 }
 
@@ -148,7 +148,7 @@ const until = async (what: string, limitMs: number, isTrue: () => boolean | Prom
   const deadline = performance.now() + limitMs
   while (!(await isTrue())) {
     if (performance.now() > deadline) throw new Error(`after ${limitMs / 1000} s it is still not so that ${what}`)
-    await sleep(lookMs)
+    await sleep(checkIntervalMs)
   }
 }
 

@@ -81,7 +81,7 @@ describe("an answer with contents has the real server's keys, in its order", () 
   test("the first page of a list", async () => {
     const answer = await ask("/api/v1/namespaces/default/configmaps?limit=2")
     const expected = JSON.parse(recordedAnswer("list-configmaps-page1").text) as { items: Array<{ metadata: object }> }
-    // Ownership of fields is nothing this server keeps.
+    // Objects that are put have no managedFields.
     for (const item of expected.items) delete (item.metadata as { managedFields?: unknown }).managedFields
     expect(shape(JSON.parse(answer.text))).toEqual(shape(expected))
   })

@@ -1,4 +1,4 @@
-/** What controllers write, and who owns it then, as Kubernetes 1.34.4 was seen to do it. */
+/** Writes of controllers and their field managers, as observed with Kubernetes 1.34.4. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

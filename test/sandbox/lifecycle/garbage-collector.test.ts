@@ -1,4 +1,4 @@
-/** Who goes with whom. */
+/** Which objects are deleted with their owners. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -1,4 +1,4 @@
-/** Namespaces from their creation to the last thing in them. */
+/** Namespaces from their creation to the deletion of their last object. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -14,7 +14,7 @@ afterEach(() => sandbox.close())
 
 const nodes = "/api/v1/nodes"
 
-/** The keys of its taints once the controller has had its turn. */
+/** The keys of its taints after the controller has run. */
 const taints = (): ReadonlyArray<string> => {
   clock.advance(1)
   const { spec } = sandbox.get("v1.Node", "", "one") as unknown as {

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions that the real server refuses or does not take in force, in its words (Kubernetes 1.34.4). */
+/** CustomResourceDefinitions that the real server (Kubernetes 1.34.4) refuses or does not establish, with its messages. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -10,7 +10,7 @@ describe("the PriorityClasses of the system", () => {
       sandbox.get("scheduling.k8s.io/v1.PriorityClass", "", name),
     )
     expect(found.map((each) => each?.value)).toEqual([2_000_001_000, 2_000_000_000])
-    // As Kubernetes 1.34.4 has it, version and uid aside.
+    // As in Kubernetes 1.34.4, except for version and uid.
     expect(found[0]).toMatchObject({
       description: "Used for system critical pods that must not be moved from their current node.",
       metadata: {

@@ -22,7 +22,7 @@ import { createPod, deletePod, inSlowStartBatches, podOfTemplate } from "../pod-
 import { isActive, untilAvailable } from "../pod-facts.ts"
 import { podsToDelete } from "./deletion-order.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-object.ts"
-import { replicaSetStatus, saysSame } from "./replica-set-status.ts"
+import { isSameStatus, replicaSetStatus } from "./replica-set-status.ts"
 
 /** Pods created or deleted in one pass. The real controller's BurstReplicas. */
 const burst = 500
@@ -62,7 +62,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
     const failure = replicaSet.metadata.deletionTimestamp === undefined ? await manage(replicaSet, active) : undefined
     const problem = failure === undefined ? undefined : { message: String(failure) }
     const status = replicaSetStatus(replicaSet, active, problem, cluster.now())
-    if (!saysSame(replicaSet.status, status)) {
+    if (!isSameStatus(replicaSet.status, status)) {
       const current = replicaSets.byKey(key)
       if (current === undefined) return
       await cluster.updateStatus(kinds.replicaSets, { ...replicaSet, status })

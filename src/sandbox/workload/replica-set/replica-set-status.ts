@@ -39,7 +39,7 @@ export const replicaSetStatus = (
 }
 
 /** Whether a status update would change nothing (updateReplicaSetStatus). */
-export const saysSame = (before: ReplicaSetStatus | undefined, after: ReplicaSetStatus): boolean =>
+export const isSameStatus = (before: ReplicaSetStatus | undefined, after: ReplicaSetStatus): boolean =>
   (before?.replicas ?? 0) === after.replicas &&
   (before?.fullyLabeledReplicas ?? 0) === (after.fullyLabeledReplicas ?? 0) &&
   (before?.readyReplicas ?? 0) === (after.readyReplicas ?? 0) &&

@@ -91,12 +91,12 @@ export const scheduler = (surroundings: Surroundings): Controller => {
     if (isRoomLeft) retryAll()
   })
   nodes.onChange((changes) => {
-    if (changes.some(({ previous, current }) => current !== undefined && saysNew(previous, current))) retryAll()
+    if (changes.some(({ previous, current }) => current !== undefined && mayAdmitMore(previous, current))) retryAll()
   })
   return controller
 }
 
 /** Whether a node has changed in a way that matters to waiting Pods; heartbeats do not. */
-const saysNew = (previous: Node | undefined, { metadata, spec, status }: Node): boolean =>
+const mayAdmitMore = (previous: Node | undefined, { metadata, spec, status }: Node): boolean =>
   JSON.stringify([previous?.metadata.labels, previous?.spec, previous?.status?.allocatable]) !==
   JSON.stringify([metadata.labels, spec, status?.allocatable])

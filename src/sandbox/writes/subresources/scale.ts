@@ -116,9 +116,9 @@ const applied = (
 /** Replicas without an owner count as set before the first apply. Throws ApplyConflict. */
 const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
   const apiVersion = apiVersionOf(gvk)
-  const nobody = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
+  const unowned = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
   const known = scaleOwners(live as unknown as JsonObject, pathOf(resource, "specReplicas"))
-  const owners = known.length > 0 ? known : [{ ...nobody, manager: "before-first-apply", subresource: "scale" }]
+  const owners = known.length > 0 ? known : [{ ...unowned, manager: "before-first-apply", subresource: "scale" }]
   const others = owners.filter(
     (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
   )

@@ -1,4 +1,4 @@
-/** Kinds that a CustomResourceDefinition makes, changes and takes away. */
+/** Kinds that a CustomResourceDefinition adds, changes and removes. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
@@ -184,7 +184,7 @@ test("every response about a deprecated version has a warning, in the definition
     (await send(sandbox, "GET", `/apis/example.com/${version}/namespaces/default/widgets/a`)).warnings
   expect(await warningsOf("v1")).toEqual([])
   expect(await warningsOf("v1alpha1")).toEqual(["example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget"])
-  // Nothing that is newer is served.
+  // No newer version is served.
   expect(await warningsOf("v2")).toEqual(["example.com/v2 Widget is deprecated"])
   expect(await warningsOf("v3alpha1")).toEqual(["use something else"])
 })
