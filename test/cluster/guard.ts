@@ -22,7 +22,7 @@ export interface TestCluster {
 /** Set to `1` to let tests write to a cluster that is older than a day. */
 export const allowOldCluster = "KUBEREEL_TEST_ALLOW_OLD_CLUSTER"
 
-/** A cluster made for tests is minutes old; one that survived a night probably serves somebody. */
+/** A cluster made for tests is minutes old; one that survived a night is probably in use. */
 const oldestMs = 24 * 60 * 60 * 1000
 
 /** @throws Error if no cluster is named or the named one seems to be in use. */

@@ -234,7 +234,7 @@ describe("Handlers of the cache", () => {
           }
           const before = server.get(step.name)
           version++
-          // While events are missed the watch is down: it comes back with a list.
+          // Events are missed while the watch is down; it resumes with a list.
           if (step.do.startsWith("miss")) isMissing = true
           if (step.do === "delete" || step.do === "miss-delete") {
             if (before === undefined) continue

@@ -1,5 +1,5 @@
 /**
- * A pod whose process is one of this machine: the API server, its controllers and its service proxy see a node with a running,
+ * A pod whose process runs on this machine: the API server, its controllers and its service proxy see a node with a running,
  * ready pod, because the test writes what a kubelet would; their address is the machine's. Loopback would not work: an API server
  * does not proxy to it.
  */

@@ -1,5 +1,5 @@
 /**
- * Google Cloud Storage, emulated by fake-gcs-server. It authenticates nobody, keeps no media type of resumable uploads, has no
+ * Google Cloud Storage, emulated by fake-gcs-server. It has no authentication, keeps no media type of resumable uploads, has no
  * list of their sessions and returns 499 for a deletion without deleting. So all requests go through a relay that tracks the
  * sessions: Google guarantees that a session is over once it has returned 499 or 200 for it.
  */

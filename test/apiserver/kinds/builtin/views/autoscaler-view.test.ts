@@ -1,4 +1,4 @@
-/** The two versions of HorizontalPodAutoscalers, beside those of a real API server (Kubernetes 1.34.4). */
+/** The two versions of HorizontalPodAutoscalers, compared with those of a real API server (Kubernetes 1.34.4). */
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
