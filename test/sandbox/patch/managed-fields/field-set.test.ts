@@ -10,6 +10,7 @@ import {
   union,
   withoutPaths,
 } from "../../../../src/sandbox/patch/managed-fields/field-set.ts"
+import { rounds } from "../../../harness/effort.ts"
 
 /** The meaning of a set: its paths. */
 const pathsOf = (set: FieldSet): Set<string> => {
@@ -71,7 +72,7 @@ describe("field sets", () => {
           [...ours].filter((item) => theirs.has(item)),
         )
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 
