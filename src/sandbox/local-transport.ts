@@ -13,7 +13,7 @@ import type { HttpRequest, Transport } from "../kube/http/transport.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 
 /** The part of a sandbox that this needs. */
-export interface LocalServer {
+interface LocalServer {
   readonly endpoint: ApiEndpoint
   request(request: LocalRequest): LocalAnswer
 }

@@ -1,6 +1,7 @@
 /** Runs `reel snapshot`: connects, takes the snapshot, writes it and reports the result. */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
+import { backgroundClock } from "../../clock.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
@@ -16,7 +17,7 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, SpoolError } from "../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import type { LabelSelector } from "../export/export-client.ts"
-import { createLiveLine, systemLiveClock } from "../terminal/live-line.ts"
+import { createLiveLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
@@ -55,7 +56,7 @@ export const runSnapshot = async (
   const progress = createLiveLine({
     stream: terminal.standardError,
     isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: systemLiveClock,
+    clock: backgroundClock,
   })
   const spools: Spool[] = []
   const openSpool = (): Spool => {

@@ -3,9 +3,16 @@
  * ones mean zero.
  */
 
+import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { ProtobufError } from "./protobuf-error.ts"
+
+/** Bytes that are no message of the kind they claim to be; says why. */
+export class ProtobufError extends Schema.TaggedError<ProtobufError>()("ProtobufError", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
 
 /** Calls back for every field; what the callback does not read is skipped. Throws ProtobufError, or RangeError for damage. */
 export const eachField = (
@@ -41,15 +48,7 @@ export const timeValue = (bytes: Uint8Array, digits: 0 | 6): string | null => {
   return digits === 0 ? `${whole}Z` : `${whole}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`
 }
 
-export const quantityValue = (bytes: Uint8Array): string => {
-  let text = "0"
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
-  return text
-}
+export const quantityValue = (bytes: Uint8Array): string => stringsValue(bytes).at(-1) ?? "0"
 
 export const intOrStringValue = (bytes: Uint8Array): number | string => {
   let isText = false
@@ -67,12 +66,7 @@ export const intOrStringValue = (bytes: Uint8Array): number | string => {
 
 /** The JSON inside the message; null if it is empty. Throws ProtobufError for invalid JSON. */
 export const rawValue = (bytes: Uint8Array): unknown => {
-  let text = ""
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
+  const text = stringsValue(bytes).at(-1) ?? ""
   if (text === "") return null
   try {
     return JSON.parse(text)
@@ -81,7 +75,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** A list with its own message type, since protobuf maps cannot contain lists. */
+/** A list that is a type of its own, for maps cannot hold plain lists; a single text is given as its last item. */
 export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
   const texts: string[] = []
   eachField(bytes, (reader, number) => {

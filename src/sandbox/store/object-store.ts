@@ -31,7 +31,7 @@ import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-
 import { ParsedStates } from "./parsed-states.ts"
 import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly clock: Clock
   /** Default: the machine's. */
   readonly random?: Randomness
@@ -44,7 +44,7 @@ export interface ObjectStoreOptions {
 }
 
 /** Called for a change after all watchers; may itself write. */
-export type StoreObserver = (collection: Collection, record: ChangeRecord) => void
+type StoreObserver = (collection: Collection, record: ChangeRecord) => void
 
 export class ObjectStore {
   readonly #options: ObjectStoreOptions

@@ -11,7 +11,7 @@ import type { ObjectStore } from "../store/object-store.ts"
 import type { WritableKind } from "./surroundings.ts"
 
 /** The additions of a custom kind's schema to its rules. Both may throw Refusal. */
-export interface SchemaRules {
+interface SchemaRules {
   readonly setDefaults: (object: MutableObject) => void
   readonly check: (object: MutableObject) => void
 }

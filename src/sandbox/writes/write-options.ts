@@ -13,7 +13,7 @@ import { flag } from "../../apiserver/list/list-options.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 
-export type FieldValidation = "Ignore" | "Warn" | "Strict"
+type FieldValidation = "Ignore" | "Warn" | "Strict"
 
 export interface WriteOptions {
   /** Everything is done except storing. */
@@ -35,8 +35,8 @@ const kinds: Readonly<Record<WriteVerb, string>> = {
   deletecollection: "DeleteOptions",
 }
 
-/** The part of a User-Agent before its first slash, at most 128 characters; `unknown` if that is empty. */
-export const managerOf = (userAgent: string): string => {
+/** The first part of a User-Agent, up to its first unprintable character; `unknown` for none. At most 128 bytes. */
+const managerOf = (userAgent: string): string => {
   const slash = userAgent.indexOf("/")
   const manager = (slash < 0 ? userAgent : userAgent.slice(0, slash)).slice(0, 128)
   return manager === "" ? "unknown" : manager

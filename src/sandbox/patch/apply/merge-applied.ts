@@ -3,16 +3,9 @@
  * replaced. Its items keep their order in lists, and all other items stay as near as possible to their old position.
  */
 
+import { memberOf, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import {
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  memberOf,
-  setMember,
-} from "../json/json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import { anyType, isEmptyMap, itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
 
 /** Either side may be `undefined` for absent, but not both. */

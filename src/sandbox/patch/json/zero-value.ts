@@ -7,15 +7,9 @@
  * are always present, and lists that are always present are required.
  */
 
+import { isEmptyObject, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import {
-  isEmptyObject,
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  setMember,
-} from "./json-value.ts"
+import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "./json-value.ts"
 
 /** Only the parts that `after` has: absent ones cannot differ. */
 export const zeroValueBeside = (type: KubernetesType, after: JsonObject): JsonObject => {

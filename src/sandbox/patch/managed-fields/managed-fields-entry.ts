@@ -3,15 +3,8 @@
  * the stored object are trusted to be canonical (this server wrote them); those in a request are read strictly.
  */
 
-import {
-  isEmptyObject,
-  isEqualJson,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  memberOf,
-} from "../json/json-value.ts"
+import { isEmptyObject, memberOf } from "../../../own-member.ts"
+import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { canonicalSet, type FieldSet, isEmptySet, union } from "./field-set.ts"
 import { compareText } from "./path-element.ts"
 
@@ -153,7 +146,7 @@ export const managerIdentifier = (entry: ManagedFieldsEntry): string =>
   })
 
 /** Beyond this number updaters are merged, the oldest first (the server's DefaultMaxUpdateManagers). */
-export const MAX_UPDATE_MANAGERS = 10
+const MAX_UPDATE_MANAGERS = 10
 
 /** Merges the oldest updaters of a version into one called `ancient-changes`. */
 export const withCappedUpdaters = (entries: ManagedFields): ManagedFields => {

@@ -137,7 +137,7 @@ const unchangeable = [
 ] as const
 
 /** Checks an update, after the server's own fields have been copied; `resourceVersion` must be present. */
-export const checkMetadataUpdate = (metadata: Fields, old: Fields, errors: Errors): void => {
+const checkMetadataUpdate = (metadata: Fields, old: Fields, errors: Errors): void => {
   if (!isAbsent(old.deletionTimestamp)) checkNoNewFinalizers(metadata, old, errors)
   if (text(metadata, "resourceVersion") === "")
     errors.push(invalid("metadata.resourceVersion", "", "must be specified for an update"))

@@ -54,7 +54,7 @@ export const deletionWarnings = (resource: WritableKind["resource"], { propagati
     : []
 
 /** The outcome of a deletion. */
-export interface Deletion {
+interface Deletion {
   /** The state that remains for now; `undefined` when the object is gone. */
   readonly left: Change | undefined
   /** The last state, as it is stored. */

@@ -50,7 +50,7 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
   })
 }
 
-export interface Replacement {
+interface Replacement {
   readonly existing: LiveObject
   /** The stored state, as the requested kind. Not changed. */
   readonly before: MutableObject
@@ -87,7 +87,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
 }
 
 /** All steps before storing: afterwards `after` is what would be stored. Throws Refusal. */
-export const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
+const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
   const { existing, before, after, subresource } = replacement
   const { resource, rules } = kind
   settleVersion(resource, existing.change, after)
