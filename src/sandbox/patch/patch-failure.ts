@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 
 const reasons = { 400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: undefined } as const
 
-/** A patch that is refused, whoever else writes the object. */
+/** A patch that is refused regardless of other writers. */
 export class PatchError extends Schema.TaggedError<PatchError>()("PatchError", {
   /**
    * 400: not a patch of its kind at all. 413: more operations than the server takes. 422: it does not fit the object. 500: an error
@@ -22,7 +22,7 @@ export class PatchError extends Schema.TaggedError<PatchError>()("PatchError", {
   get reason(): (typeof reasons)[keyof typeof reasons] {
     return reasons[this.code]
   }
-  /** Of a 422 the server never tells what was wrong; `problem` does, for logs. */
+  /** For a 422 the server never reports what was wrong; `problem` does, for logs. */
   override get message(): string {
     return this.code === 422 ? "the server rejected our request due to an error in our request" : this.problem
   }

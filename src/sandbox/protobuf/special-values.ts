@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
 
-/** Bytes that are no message of the kind they claim to be; says why. */
+/** Bytes that are not a message of the kind they claim to be, with the reason. */
 export class ProtobufError extends Schema.TaggedError<ProtobufError>()("ProtobufError", { problem: Schema.String }) {
   override get message(): string {
     return this.problem
@@ -75,7 +75,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** A list that is a type of its own, for maps cannot hold plain lists; a single text is given as its last item. */
+/** A list with its own message type, since protobuf maps cannot contain lists; a single text is its last item. */
 export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
   const texts: string[] = []
   eachField(bytes, (reader, number) => {

@@ -20,7 +20,7 @@ const MAX_JSON_PATCH_OPERATIONS = 10_000
 /**
  * The document after all operations.
  *
- * @throws PatchError 400 for what is no list of operations, 413 for more than {@link MAX_JSON_PATCH_OPERATIONS}, 422 for an
+ * @throws PatchError 400 for anything but a list of operations, 413 for more than {@link MAX_JSON_PATCH_OPERATIONS}, 422 for an
  * operation that the document does not allow, a failed `test` among them
  */
 export const applyJsonPatch = (document: JsonValue, operations: unknown): JsonValue => {

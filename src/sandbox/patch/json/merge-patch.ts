@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue, js
 /**
  * The patched document; parts that the patch does not name are shared.
  *
- * @throws PatchError 400 for a patch that is no object
+ * @throws PatchError 400 for a patch that is not an object
  */
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
   if (patch === null) throw notAnObject(patch)

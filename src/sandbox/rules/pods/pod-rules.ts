@@ -9,7 +9,7 @@ import type { Fields, MutableObject } from "../kind-rules.ts"
 import { podOnly, podSpec } from "./pod-defaults.ts"
 import { checkNewPod, checkPod, checkPodChange } from "./pod-validation.ts"
 
-/** `state` and `lastState` are structs, which Go writes even when nobody set them. */
+/** `state` and `lastState` are structs, which Go writes even when they are not set. */
 const states: DefaultTable = { set: { state: {}, lastState: {} } }
 const containerStates: Readonly<Record<string, DefaultTable>> = {
   initContainerStatuses: states,
