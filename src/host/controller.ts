@@ -1,6 +1,6 @@
 /**
- * What all controllers share: a queue of object keys, filled by changes of caches, worked off by one function that
- * compares what is with what should be.
+ * The parts that all controllers share: a queue of object keys, filled by cache changes and processed by one function
+ * that compares the actual state with the desired one.
  */
 
 import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
@@ -22,9 +22,9 @@ export interface Surroundings {
 /** A running controller. */
 export interface Controller {
   readonly name: string
-  /** Begins to work; the caches are complete. */
+  /** Called once the caches are complete. */
   start(): void
-  /** Resolves when what is in work is done. */
+  /** Resolves when the current runs are done. */
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export const recordAs =
   (object, type, reason, message) =>
     events.record(source, { object, type, reason, message })
 
-/** Runs `reconcile` for keys. A conflict is no error: the newer state is on its way. */
+/** Runs `reconcile` for keys. A conflict is not reported: the newer state is on its way. */
 export class KeyedController implements Controller {
   readonly name: string
   readonly queue: WorkQueue
@@ -97,8 +97,8 @@ export const enqueueSelf =
   }
 
 /**
- * Queues the owners of objects that changed: before and after, as the owner may have changed; for orphans every owner in
- * the namespace whose selector would adopt them, as `matches` says.
+ * Queues the owners of changed objects, previous and current, since the owner may have changed; for orphans every owner
+ * in the namespace whose selector would adopt them, according to `matches`.
  */
 export const enqueueOwners =
   <T extends ApiObject>(

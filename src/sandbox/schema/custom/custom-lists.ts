@@ -1,6 +1,7 @@
 /**
- * What the server asks of custom objects beyond their schema: items of sets and maps are unique by their keys, embedded
- * resources say what they are (apiextensions-apiserver, pkg/apiserver/schema/{listtype,objectmeta}).
+ * The server's requirements for custom objects beyond their schema: items of sets and maps are unique by their keys,
+ * embedded resources have `apiVersion` and `kind` (apiextensions-apiserver,
+ * pkg/apiserver/schema/{listtype,objectmeta}).
  */
 
 import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"

@@ -1,4 +1,4 @@
-/** Carries out what cron-job-plan.ts plans for each CronJob (pkg/controller/cronjob). */
+/** Executes the plan of cron-job-plan.ts for each CronJob (pkg/controller/cronjob). */
 
 import {
   type Controller,
@@ -24,7 +24,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
   const jobs = cluster.cache<Job>(kinds.jobs)
   const record = recordAs(events, { component: "cronjob-controller" })
 
-  /** The Job under its name: the new one, or the one an interrupted pass has made. */
+  /** The Job under its name: a new one, or the one that an interrupted pass has created. */
   const create = async (cronJob: CronJob, wanted: Job): Promise<Job | undefined> => {
     try {
       const job = await cluster.create(kinds.jobs, wanted)

@@ -1,4 +1,4 @@
-/** Carries out what daemon-set-plan.ts plans for each DaemonSet (pkg/controller/daemon). */
+/** Executes the plan of daemon-set-plan.ts for each DaemonSet (pkg/controller/daemon). */
 
 import {
   type Controller,
@@ -38,7 +38,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
     const collisions = set.status?.collisionCount
     const latest = await latestRevision(cluster, set, template, ownRevisions, collisions ?? 0, {
       labels: template.metadata?.labels ?? {},
-      // As the real one, the first try mixes in no count at all.
+      // As in the real controller, the first try uses no collision count at all.
       hash: (count) => hashTemplate(template, count === 0 ? undefined : count),
       hashLabel: revisionLabel,
     })
@@ -53,7 +53,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
       await Promise.all(plan.delete.map((pod) => deletePod(cluster, record, set, pod)))
       if (failure !== undefined) throw failure
     }
-    // As the real one, the status tells of the Pods that are there now.
+    // As in the real controller, the status counts the Pods that exist now.
     const after = { ...view, pods: pods.controlledBy(set.metadata.uid), nowMs: cluster.nowMs() }
     const { collisionCount } = latest
     const status = { ...daemonSetStatus(after), ...(collisionCount === 0 ? {} : { collisionCount }) }

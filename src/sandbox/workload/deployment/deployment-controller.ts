@@ -1,4 +1,4 @@
-/** Carries out what rollout.ts plans for each Deployment (pkg/controller/deployment). */
+/** Executes the plan of rollout.ts for each Deployment (pkg/controller/deployment). */
 
 import {
   type Controller,
@@ -45,7 +45,7 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
         const isOurs =
           isControlledBy(existing, deployment) && sameTemplate(existing.spec.template, deployment.spec.template)
         if (!isOurs) {
-          // Two templates with one hash: the next try mixes in a higher count.
+          // Two templates with one hash: the next try uses a higher collision count.
           const collisionCount = (deployment.status?.collisionCount ?? 0) + 1
           await cluster.updateStatus(kinds.deployments, {
             ...deployment,

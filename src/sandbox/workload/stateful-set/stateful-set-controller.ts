@@ -1,4 +1,4 @@
-/** Carries out what stateful-set-plan.ts plans for each StatefulSet (pkg/controller/statefulset). */
+/** Executes the plan of stateful-set-plan.ts for each StatefulSet (pkg/controller/statefulset). */
 
 import {
   type Controller,
@@ -53,7 +53,7 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
           await cluster.create(kinds.pods, action.pod)
           return record(set, "Normal", "SuccessfulCreate", `create ${what} successful`)
         } catch (error) {
-          // Ours, not yet in the cache: the watch brings it.
+          // It is ours but not yet in the cache: the watch will deliver it.
           if (error instanceof AlreadyExistsError) return
           if (isTerminatingNamespace(error)) throw error
           record(set, "Warning", "FailedCreate", `create ${what} failed error: ${String(error)}`)
