@@ -216,8 +216,8 @@ export class Watchers {
         notify({ type: "actor", name, gvk, state, reason })
       },
       onReport: (given) => {
-        const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
-        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
+        const report = given.type === "state" ? advised(given) : given
+        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
@@ -235,6 +235,12 @@ export class Watchers {
     this.#system.link(storedStateMailbox(name), this.#store, watcher, "upstream")
   }
 }
+
+const advised = (report: Extract<WatcherReport, { type: "state" }>): typeof report => ({
+  ...report,
+  detail: withAdvice(report.detail),
+  namespaces: report.namespaces.map((each) => ({ ...each, detail: withAdvice(each.detail) })),
+})
 
 /** What of a kind's settings its watcher goes by, as text that can be compared: the rest is for exports. */
 const rulesOf = ({ kinds, podStream }: WatchPlan, gvk: string): string => {

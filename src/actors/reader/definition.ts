@@ -22,6 +22,13 @@ const ReadKind = Schema.Struct({
   events: Schema.Number,
   since: Schema.UndefinedOr(Schema.Number),
   completeTime: Schema.Number,
+  namespaces: Schema.Array(
+    Schema.Struct({
+      namespace: Schema.String,
+      since: Schema.UndefinedOr(Schema.Number),
+      completeTime: Schema.Number,
+    }),
+  ),
   gaps: Schema.Array(
     Schema.Struct({
       fromTime: Schema.Number,
@@ -34,6 +41,8 @@ const ReadKind = Schema.Struct({
   ),
 })
 export type ReadKind = typeof ReadKind.Type
+
+const RecordedSince = Schema.Struct({ gvk: Schema.String, namespace: Schema.String, since: Schema.Number })
 
 const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */
@@ -75,8 +84,8 @@ export const readerNice = 5
 const readerControl = {
   /** What is recorded of each kind within a window, from rows and tables of contents: some ms, whatever the recording's size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
-  /** By kind the µs since the Unix epoch from which it is recorded; without those whose first list is under way. */
-  recordedSince: { payload: Schema.Void, success: Schema.Record(Schema.String, Schema.Number), error: ReadingFailed },
+  /** Since when each kind and namespace is recorded, as readRecordedSince has it. */
+  recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
   /** By kind how many objects exist when the window begins, and how many changes it holds: without reading an object. One at a time. */
   count: {
     payload: CountQuestion,

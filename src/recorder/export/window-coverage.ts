@@ -17,43 +17,48 @@ export interface RequestedWindow {
   readonly untilTime: number
 }
 
-/** A requested kind of which a trace lacks something, and why. */
-export interface IncompleteKind {
+/** A kind, or one namespace of a kind that is recorded namespace by namespace. */
+interface RecordedPart {
   readonly gvk: string
+  /** Empty: all that is recorded of the kind. */
+  readonly namespace: string
+}
+
+/** A requested kind, or namespace of one, of which a trace lacks something, and why. */
+export interface IncompleteKind extends RecordedPart {
   /**
    * What the header and the trace say: the state of a kind that is not being watched; `untracked` for a name that is no kind of this
    * recorder; `unrecorded`, if nothing of the window is held; else `recorded-START/END`, RFC 3339: what of it is.
    */
   readonly state: string
-  /** One sentence for people, without the kind's name. */
+  /** One sentence for people, without the names of kind and namespace. */
   readonly fault: string
 }
 
 /** µs by which a window may end ahead of the recorder's clock and yet end now: clocks differ, and SimKube's times are whole seconds. */
 export const clockTolerance = 10_000_000
 
-/** Which of the kinds that are watched lack a part of the window. `sinceOf`: µs from which a kind is recorded, if it is at all. */
+/**
+ * Whether something that is watched lacks a part of the window; `undefined` if not. `since`: µs from which it is recorded, if it is
+ * at all.
+ */
 export const partlyRecorded = (
-  kinds: ReadonlyArray<string>,
   { fromTime, untilTime }: RequestedWindow,
-  sinceOf: ReadonlyMap<string, number>,
+  since: number | undefined,
   nowMicros: number,
-): ReadonlyArray<IncompleteKind> => {
+): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
   // From 0 on: from the recording's beginning.
-  if (untilTime <= fromTime || fromTime <= 0) return []
+  if (untilTime <= fromTime || fromTime <= 0) return undefined
+  if (fromTime > nowMicros + clockTolerance)
+    return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
-  return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
-    if (fromTime > nowMicros + clockTolerance)
-      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is in the future" }]
-    // What was never listed to the end is recorded from now on at best.
-    const since = sinceOf.get(gvk) ?? nowMicros
-    if (since <= fromTime) return []
-    const first = instant(Math.ceil(since / 1000))
-    if (since >= end)
-      return [{ gvk, state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }]
-    const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
-    return [{ gvk, state, fault: `is recorded only from ${first} on` }]
-  })
+  // What was never listed to the end is recorded from now on at best.
+  const start = since ?? nowMicros
+  if (start <= fromTime) return undefined
+  const first = instant(Math.ceil(start / 1000))
+  if (start >= end) return { state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }
+  const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
+  return { state, fault: `is recorded only from ${first} on` }
 }
 
 /** What a request for all of a window that is not over yet is told; `undefined` if it is over. */
@@ -76,15 +81,24 @@ export const untrackedKinds = (
 ): ReadonlyArray<IncompleteKind> => {
   const known = new Set(tracked.map(({ gvk }) => gvk))
   const names = new Set(wanted.filter((name) => !known.has(name) && !/[*?]/.test(name)))
-  return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
+  return [...names].map((gvk) => ({
+    gvk,
+    namespace: "",
+    state: "untracked",
+    fault: "is not recorded by this recorder",
+  }))
 }
 
 /** Characters of a header: clients take 8 KB of all headers together, some of them; a kind takes some 70. */
 const longestHeader = 4000
 
+/** For a header and for people: `v1.Pod=forbidden`, `v1.Pod in shop=forbidden`. */
+export const describePart = ({ gvk, namespace, state }: Omit<IncompleteKind, "fault">): string =>
+  `${gvk}${namespace === "" ? "" : ` in ${namespace}`}=${state}`
+
 /** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
 export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
-  const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
+  const text = kinds.map(describePart)
   for (let length = 0, index = 0; index < text.length; index++) {
     length += (text[index] as string).length + 2
     if (length <= longestHeader) continue
@@ -96,22 +110,29 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
   return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
 }
 
-/** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
+/**
+ * What lacks something now: requested kinds, or requested namespaces of them, that are not being watched or do not hold all of the window.
+ * `statuses`: as far as they are requested.
+ */
 export const incompleteKinds = (
   reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (since) => {
-    const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
-    const sinceOf = new Map(Object.entries(since))
-    const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
-    return statuses.flatMap(({ gvk, state, detail }) => {
-      if (state === "watching") return partly.get(gvk) ?? []
-      return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
-    })
-  })
+  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
+    statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
+      if (state !== "watching")
+        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
+      const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
+      const lacking = partlyRecorded(window, row?.since, nowMicros)
+      return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
+    }),
+  )
 
-/** A window from 0 on lacks nothing before that, so nobody needs to be asked. */
-const fromItsBeginning: Effect.Effect<Readonly<Record<string, number>>> = Effect.succeed({})
+/** What of a kind has a state of its own. */
+const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
+  namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
+
+/** A window from 0 on lacks nothing before that, so the recording need not be read. */
+const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedPart & { readonly since: number }>> = Effect.succeed([])
