@@ -3,6 +3,8 @@
  *
  * A continue token that expires half-way (410) leads to one answer with everything; objects that were handed on before are not
  * handed on again. Refusals for a moment (429, 503 and the like) are asked again, as often as {@link attempts} says.
+ *
+ * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
