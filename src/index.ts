@@ -69,6 +69,6 @@ export {
   startRecorderActors,
 } from "./recorder/recorder-actors.ts"
 /** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./recorder/spawn-watchers.ts"
+export type { RecordedWatcher } from "./recorder/watchers/spawn-watchers.ts"
 /** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
 export type { WorkerRole } from "./recorder/worker-entries.ts"

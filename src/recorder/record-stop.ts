@@ -1,7 +1,7 @@
 /** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
 import * as Effect from "effect/Effect"
 import { patiently } from "./patient-writes.ts"
-import type { WatchedStore } from "./spawn-watchers.ts"
+import type { WatchedStore } from "./watchers/spawn-watchers.ts"
 
 interface KindStop {
   readonly gvk: string

@@ -6,8 +6,8 @@
 import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { canonicalJson } from "../canonical-json.ts"
 import { ownValue } from "../make-type.ts"
+import { canonicalJson } from "./canonical-json.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
 

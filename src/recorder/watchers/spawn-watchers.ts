@@ -9,27 +9,27 @@
  * missing; where the server cannot, the time between is a gap like any. Changes are made one after another.
  */
 import * as Effect from "effect/Effect"
-import { observationsMailbox, storedStateMailbox, watcherName } from "../actors/names.ts"
-import type { ExpectedKinds, storeDefinition } from "../actors/store/definition.ts"
+import { observationsMailbox, storedStateMailbox, watcherName } from "../../actors/names.ts"
+import type { ExpectedKinds, storeDefinition } from "../../actors/store/definition.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../actors/watcher/definition.ts"
-import type { Clock } from "../clock.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
-import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorGaveUp } from "../runtime/errors.ts"
-import type { RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
-import type { StartThread } from "../runtime/thread/thread.ts"
-import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
-import type { KindStatuses } from "./kind-status.ts"
-import { type MailboxLimits, MailboxShares } from "./memory/mailbox-limits.ts"
-import type { RecorderNotice } from "./notices/recorder-notice.ts"
-import { withAdvice } from "./notices/trouble-advice.ts"
-import { patiently } from "./patient-writes.ts"
+} from "../../actors/watcher/definition.ts"
+import type { Clock } from "../../clock.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
+import type { KindStatuses } from "../kind-status.ts"
+import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
+import type { RecorderNotice } from "../notices/recorder-notice.ts"
+import { withAdvice } from "../notices/trouble-advice.ts"
+import { patiently } from "../patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
 /** A kind and who watches it. `gvk`: `podLivesKind` for pods watched for their lives alone. */

@@ -5,8 +5,8 @@
  * recorded, or if it does not get to see all pods whose owners are to be tracked: because of selectors, or because it is
  * confined to other namespaces. Then a watcher of its own watches pods for their lives alone.
  */
-import { podKind, podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { TrackedKind } from "../configuration/tracked-kind.ts"
 
 /** What is watched: the kinds of the configuration, and perhaps pods for their lives alone. */
 export interface WatchedKinds {
