@@ -34,7 +34,6 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
     })
     let running: KindWatch | undefined
 
-    let byNamespace = false
     let states = 0
     let wasListing = true
     let reportedWatched: ReadonlySet<string> = new Set()
@@ -46,7 +45,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         reportedWatched = new Set(watched)
         context.report({ type: "state", state, detail, namespaces, atMicros: clock.wallMicros() })
       }
-      const endsList = byNamespace && wasListing && state !== "listing"
+      const endsList = namespaces.length > 0 && wasListing && state !== "listing"
       // That a list is over means that it is recorded, and recorded means acknowledged: readiness and exports rely on it.
       if (state === "watching" || endsList || watched.some((each) => !reportedWatched.has(each)))
         void outbox.flushed().then(report)
@@ -74,7 +73,6 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           : undefined,
       }
       const namespaces = isWatchedByNamespace(config.namespaces, loaded.resume) ? config.namespaces : undefined
-      byNamespace = namespaces !== undefined
       const watch =
         namespaces === undefined ? watchWhole(options, loaded) : watchNamespaces(options, namespaces, loaded)
       running = watch
