@@ -15,6 +15,8 @@ export type { ExportJob, ExportRefused } from "./actors/exporter/definition.ts"
 export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts"
 /** What a kind's watcher reports: its state, gaps, trouble. */
 export type { WatcherReport } from "./actors/watcher/definition.ts"
+/** The state of one namespace of a kind that is recorded namespace by namespace. */
+export type { NamespaceState } from "./actors/watcher/progress/namespace-states.ts"
 /** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
 export { type AllowedPlace, type AllowListReading, readAllowList } from "./blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account leads to no cluster: a union by `_tag`. */
