@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest"
 import type { ObjectChange } from "../../src/host/change-feed.ts"
 import { ObjectCache } from "../../src/host/object-cache.ts"
 import type { ApiObject } from "../../src/kube/client/objects.ts"
+import { rounds } from "../harness/effort.ts"
 
 describe("The object cache", () => {
   const object = (name: string, version: number, uid = name, owner?: string): ApiObject => ({
@@ -254,7 +255,7 @@ describe("Handlers of the cache", () => {
         expect([...known].sort()).toEqual(expected.sort())
         expect([...cache.all()].map(({ metadata }) => metadata.uid).sort()).toEqual(expected.map(([uid]) => uid))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 })

@@ -4,12 +4,25 @@
  * written to but for the volumes. Elsewhere the same program runs with paths that point into the directory.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { vi } from "vitest"
 import { patient } from "../harness/patience.ts"
+import { removeWhole, runDirectoryVariable } from "../harness/run-directory.ts"
 import { closeIfTestFails } from "../harness/started.ts"
 
 const run = promisify(execFile)
@@ -63,12 +76,14 @@ export class StagedImage implements AsyncDisposable {
     this.digest = digest
   }
 
+  /** Hard links of the image that the run stages once: no file of it is ever written to, only directories are. */
   static async stage(): Promise<StagedImage> {
+    const original = await stagedOnce()
     const parent = mkdtempSync(join(tmpdir(), "kubereel-image-"))
     // mkdtemp's 0700 would lock the other user out.
     chmodSync(parent, 0o755)
-    const { stdout } = await run(process.execPath, [script, "stage", join(parent, "image")])
-    return new StagedImage(parent, stdout.trim())
+    await run("cp", ["-al", join(original, "image"), join(parent, "image")])
+    return new StagedImage(parent, readFileSync(join(original, "digest"), "utf8"))
   }
 
   /** Bytes compressed, at most: gzip's fastest level. */
@@ -111,8 +126,33 @@ export class StagedImage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isRemoved()
     await Promise.all(this.#containers.map((each) => each.kill()))
-    await run("chmod", ["-R", "u+w", this.#parent])
-    rmSync(this.#parent, { recursive: true, force: true })
+    removeWhole(this.#parent)
+  }
+}
+
+/**
+ * The directory with the run's `image` and its `digest`. Staging takes 3 s of CPU, and five files of tests need one: the first to ask
+ * stages it, in the other processes they wait.
+ */
+const stagedOnce = async (): Promise<string> => {
+  const directory = join(process.env[runDirectoryVariable] ?? tmpdir(), "staged")
+  if (claims(`${directory}.claimed`)) {
+    const { stdout } = await run(process.execPath, [script, "stage", join(directory, "image")])
+    writeFileSync(join(directory, "digest.new"), stdout.trim())
+    renameSync(join(directory, "digest.new"), join(directory, "digest"))
+  }
+  await vi.waitFor(() => accessSync(join(directory, "digest")), { timeout: patient(60_000) })
+  return directory
+}
+
+/** Whether this is the first process of the run to ask. */
+const claims = (path: string): boolean => {
+  try {
+    mkdirSync(path)
+    return true
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause
+    return false
   }
 }
 

@@ -15,6 +15,7 @@ import {
   splitObservations,
 } from "../../src/wire/observations.ts"
 import type { NamespacesNews } from "../../src/wire/observations-builder.ts"
+import { rounds } from "../harness/effort.ts"
 import { frameEvent } from "./frame-events.ts"
 
 const GVK = "apps/v1.Deployment"
@@ -348,7 +349,7 @@ describe("a frame", () => {
         const bytes = write(frame, sharedSlab(1 << 20), builder)
         expect(read(decodeObservations(bytes))).toEqual(frame)
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 
@@ -380,7 +381,7 @@ describe("a frame", () => {
           expect(error).toBeInstanceOf(MalformedFrameError)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     )
   })
 
@@ -398,7 +399,7 @@ describe("a frame", () => {
           refused++
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     )
     expect(refused).toBeGreaterThan(0)
   })

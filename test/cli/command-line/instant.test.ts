@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { formatInstant, parseDuration, parseInstant } from "../../../src/cli/command-line/instant.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const second = 1_000_000
 const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000
@@ -135,7 +136,7 @@ describe("moments", () => {
         if (reading._tag === "Refused") expect(reading.reason.length).toBeGreaterThan(10)
         else expect(Number.isSafeInteger(reading.value) && reading.value >= 0).toBe(true)
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 })

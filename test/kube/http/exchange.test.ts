@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type Carried, type Carrier, Exchange } from "../../../src/kube/http/exchange.ts"
+import { rounds } from "../../harness/effort.ts"
 import { RecordedResponse } from "./recorded-response.ts"
 
 /** A connection in name only: the test says what it receives. */
@@ -100,7 +101,7 @@ describe("an exchange", () => {
         wire.receive("0\r\n\r\n")
         expect(await response.ended).toEqual({ tag: "complete" })
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 

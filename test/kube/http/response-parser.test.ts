@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { maximumHeadBytes, type ParserState, ResponseParser } from "../../../src/kube/http/response-parser.ts"
+import { rounds } from "../../harness/effort.ts"
 
 interface Reading {
   readonly state: ParserState
@@ -120,7 +121,7 @@ describe("the response parser", () => {
         expect(reading.state).toBe(framing === "until-close" ? "body" : "complete")
         expect(reading).toEqual(read(bytes))
       }),
-      { numRuns: 400 },
+      { numRuns: rounds(400) },
     )
   })
 
@@ -146,7 +147,7 @@ describe("the response parser", () => {
         expect({ ...read(bytes, where, 2), ...early }).toEqual({ ...whole, ...early })
         expect(whole.problem !== "").toBe(whole.state === "malformed")
       }),
-      { numRuns: 600 },
+      { numRuns: rounds(600) },
     )
   })
 

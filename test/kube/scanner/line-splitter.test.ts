@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { TooLongError } from "../../../src/kube/scanner/carry-buffer.ts"
 import { LineSplitter } from "../../../src/kube/scanner/line-splitter.ts"
+import { rounds } from "../../harness/effort.ts"
 import { cuts, pushInPieces } from "./pieces.ts"
 
 const line = fc.oneof(
@@ -34,7 +35,7 @@ describe("a line splitter", () => {
           expect(splitter.pendingBytes).toBe(Buffer.byteLength(rest))
         },
       ),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 

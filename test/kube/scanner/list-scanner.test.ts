@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { TooLongError } from "../../../src/kube/scanner/carry-buffer.ts"
 import { ListScanner, ListSyntaxError } from "../../../src/kube/scanner/list-scanner.ts"
+import { rounds } from "../../harness/effort.ts"
 import { anyValue, type JsonText, object, quote, spacing, write } from "./json-text.ts"
 import { kubernetesObject } from "./kubernetes-object.ts"
 import { mutated } from "./mutation.ts"
@@ -63,7 +64,7 @@ describe("a list scanner", () => {
           remainingItemCount: own.metadata.remainingItemCount,
         })
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 
@@ -92,9 +93,9 @@ describe("a list scanner", () => {
         }
         expect(items.join("").length).toBeLessThanOrEqual(bytes.length)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
-    expect(refused).toBeGreaterThan(50)
+    expect(refused).toBeGreaterThan(rounds(50))
   })
 
   test("is complete only when the list is, however it is cut off", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { compileDetectRules, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../../src/kube/scanner/object/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../../src/kube/scanner/watch-line.ts"
+import { rounds } from "../../harness/effort.ts"
 import { expectFields, type Json } from "./expected-fields.ts"
 import { anyValue, type JsonText, object, spacing, write } from "./json-text.ts"
 import { kubernetesObject } from "./kubernetes-object.ts"
@@ -78,9 +79,9 @@ describe("a watch line", () => {
         expect(slowScanner.object.fingerprintLow).toBe(scanner.object.fingerprintLow)
         expect(slowScanner.object.fingerprintHigh).toBe(scanner.object.fingerprintHigh)
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
-    expect(accepted).toBeGreaterThan(300)
+    expect(accepted).toBeGreaterThan(rounds(300))
   })
 
   test("depends on no byte outside the span it is given", () => {

@@ -16,6 +16,7 @@ import {
   RecorderConfiguration,
   withinNamespaces,
 } from "../../../src/recorder/configuration/tracked-kind.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const defaults: DetectionDefaults = { defaultDetect: () => "content", defaultIgnore: () => [] }
 
@@ -165,7 +166,7 @@ trackedObjects:
   test("the answer is a configuration or a list of placed mistakes, never anything else", () => {
     fc.assert(
       fc.property(damaged, (text) => checkBytes(Buffer.from(text))),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 
@@ -178,7 +179,7 @@ trackedObjects:
         ),
         checkBytes,
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 })

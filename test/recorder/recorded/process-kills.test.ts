@@ -7,13 +7,14 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
-const kills = 10
+const kills = rounds(10)
 const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
 test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, {

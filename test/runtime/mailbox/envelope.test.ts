@@ -10,6 +10,7 @@ import {
   readEnvelope,
   writeEnvelope,
 } from "../../../src/runtime/mailbox/envelope.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const schema = protobuf.parse(readFileSync(new URL("../../../proto/mailbox.proto", import.meta.url), "utf8")).root
 const frameType = schema.lookupType("kubereel.Frame")
@@ -130,9 +131,9 @@ describe("the envelope of a frame", () => {
           expect(typeof theirs).toBe("string")
         } else expect({ ...ours, payload: [...ours.payload] }).toEqual({ ...theirs, payload: [...theirs.payload] })
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     )
-    expect(refused).toBeGreaterThan(100)
+    expect(refused).toBeGreaterThan(rounds(100))
   })
 })
 
@@ -161,7 +162,7 @@ describe("an acknowledgement", () => {
         )
         expect(ours).toEqual(typeof theirs === "string" ? "RangeError" : theirs)
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { withJsonBody } from "../../../src/sandbox/protobuf/protobuf-body.ts"
 import { Refusal } from "../../../src/sandbox/writes/refusal.ts"
+import { rounds } from "../../harness/effort.ts"
 import { configMap, envelope, field, protobufCreation } from "./protobuf-request.ts"
 import { recordedObjects } from "./recorded-objects.ts"
 
@@ -115,7 +116,7 @@ describe("any bytes", () => {
         if (!isCut) damaged[at] = byte
         return outcome(damaged) !== undefined
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 

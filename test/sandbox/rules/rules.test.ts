@@ -9,6 +9,7 @@ import {
   releaseService,
   rulesOf,
 } from "../../../src/sandbox/rules/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { rulesCases } from "./cases.ts"
 import { resourceAt } from "./local-answer.ts"
 
@@ -61,7 +62,7 @@ test("no rule throws, whatever the members of an object are", () => {
         rules.validateUpdate(next, old, subresource)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(200) },
   )
 })
 

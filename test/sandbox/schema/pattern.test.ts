@@ -3,6 +3,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { compilePattern } from "../../../src/sandbox/schema/pattern.ts"
+import { rounds } from "../../harness/effort.ts"
 
 test.each([
   ["^[a-z]([-a-z0-9]*[a-z0-9])?$", ["a", "a-b", "ab9"], ["", "A", "a-", "-a", "a\n"]],
@@ -82,7 +83,7 @@ test("matches what JavaScript matches, where both know the pattern", () => {
     fc.property(shared, texts, (pattern, text) => {
       expect(compilePattern(pattern).test(text)).toBe(new RegExp(pattern, "u").test(text))
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(2000) },
   )
 })
 
@@ -96,7 +97,7 @@ test("reads or refuses whatever it is given, and throws nothing else", () => {
         expect(error).toHaveProperty("_tag", "PatternError")
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(3000) },
   )
 })
 

@@ -3,6 +3,7 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 
 let sandbox: Sandbox
@@ -36,7 +37,7 @@ test("whatever the body, the answer is a Status that says no, and the server liv
       expect([200, 201, 400, 409, 415, 422, 500]).toContain(answer.status)
       expect(answer.text).not.toContain("Internal error")
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(300) },
   )
   expect((await send(sandbox, "GET", `${configMaps}/base`)).status).toBe(200)
 })

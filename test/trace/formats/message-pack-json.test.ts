@@ -16,6 +16,7 @@ import {
   MessagePackWriter,
   parseExactJson,
 } from "../../../src/trace/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 
 const encoded = (json: string | Uint8Array): Buffer => {
@@ -75,7 +76,7 @@ describe("JSON as MessagePack", () => {
         const isRead = succeeds(() => parseExactJson(text))
         expect(succeeds(() => encoded(text))).toBe(isRead)
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     )
   })
 

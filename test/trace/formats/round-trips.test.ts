@@ -10,6 +10,7 @@ import {
   type MessagePackValue,
   parseExactJson,
 } from "../../../src/trace/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 import { converted, realTraces, whyNoPublished } from "./traces.ts"
 
@@ -155,7 +156,7 @@ describe("any trace of SimKube's shape", () => {
           expect(error instanceof BadTraceError || error instanceof UnwritableTraceError).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 })

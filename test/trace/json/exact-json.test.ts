@@ -13,6 +13,7 @@ import {
 } from "../../../src/trace/json/exact-json.ts"
 import { parseStrictJson } from "../../../src/trace/json/exact-json-parser.ts"
 import { sanitise } from "../../../src/trace/sanitising/sanitise.ts"
+import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 
 const failure = (run: () => unknown): MalformedJsonError => {
@@ -143,7 +144,7 @@ describe("exact JSON", () => {
         const strict = outcome(() => JSON.parse(formatExactJson(parseStrictJson(text))))
         expect(strict).toBe(outcome(() => JSON.parse(text, finite)))
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { OwnerReference } from "../../../src/trace/ownership/owner-references.ts"
 import { groupKindOf, type KnownOwners, Ownership } from "../../../src/trace/ownership/ownership.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const reference = (uid: string, kind = "ReplicaSet", apiVersion = "apps/v1"): OwnerReference => ({
   apiVersion,
@@ -156,7 +157,7 @@ describe("what nobody outside its circle owns would be made again by nobody, so 
           expect(isBelow).toBe(expected)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 
@@ -176,7 +177,7 @@ describe("what nobody outside its circle owns would be made again by nobody, so 
           expect([...reach(graph, object)].some((owner) => everything.has(owner) && !isLeftOut(owner))).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 })

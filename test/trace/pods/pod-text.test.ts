@@ -2,6 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { findPodStatus, readPodSpec, readPodStatus } from "../../../src/trace/pods/pod-text.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const look = (text: string, before = "", after = "") => {
   const bytes = Buffer.from(before + text + after)
@@ -102,7 +103,7 @@ test("what is found is what the whole object has", () => {
         whole++
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(3000) },
   )
-  expect(whole).toBeGreaterThan(50)
+  expect(whole).toBeGreaterThan(rounds(50))
 })

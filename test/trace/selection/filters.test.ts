@@ -11,6 +11,7 @@ import {
   labelsOf,
 } from "../../../src/trace/index.ts"
 import { compileGlobs } from "../../../src/trace/selection/glob.ts"
+import { rounds } from "../../harness/effort.ts"
 
 const labels = (excluded_labels: ReadonlyArray<unknown>) => compileFilters({ excluded_namespaces: [], excluded_labels })
 
@@ -290,7 +291,7 @@ describe("a pattern", () => {
         const exact = !/[*?]/.test(glob) && glob === text
         expect(compileGlobs([glob])(text)).toBe(expected || exact)
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { stablePodSpecHash } from "../../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
 import { decodeObservations, type PodLife } from "../../../../src/wire/observations.ts"
 import type { StoredPod } from "../../../../src/wire/stored-pods.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { storedAfter } from "../frame-reader.ts"
 import { type KubernetesObject, object, SinkBench } from "../sink-bench.ts"
 
@@ -331,7 +332,7 @@ test("after a crash at any frame the watcher resumes, and lives and events are a
       expect([...settled([...lives, ...after.lives()])]).toEqual([...settled(whole.lives())])
       expect([...eventsOf(before), ...eventsOf(after.payloads())]).toEqual(eventsOf(whole.payloads()))
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(300) },
   )
 })
 

@@ -3,6 +3,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { JsonBytes } from "../../../../src/kube/scanner/json/json-bytes.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { anyValue, deepValue, spacing, write } from "../json-text.ts"
 
 const json = new JsonBytes()
@@ -117,7 +118,7 @@ describe("the structural pass accepts what JSON.parse accepts and nothing else",
         const cut = text.slice(0, where % text.length)
         expect(accepts(cut)).toBe(parses(cut))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { parseResourceVersion } from "../../../../src/kube/resource-version.ts"
 import { readResourceVersion } from "../../../../src/kube/scanner/json/resource-version-digits.ts"
+import { rounds } from "../../../harness/effort.ts"
 
 const read = (text: string) => {
   const bytes = Buffer.from(`9${text}9`)
@@ -32,7 +33,7 @@ test("reads from bytes what is read from text: digits of any length and what is 
     fc.property(text, (version) => {
       expect(read(version)).toBe(parseResourceVersion(version))
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(2000) },
   )
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { compileDetectRules, type Detect } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { Fingerprint } from "../../../../src/kube/scanner/object/fingerprint.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { isObject, type JsonText, spacing, write } from "../json-text.ts"
 import { kubernetesObject } from "../kubernetes-object.ts"
 
@@ -189,7 +190,7 @@ describe("the fingerprint of objects", () => {
       fc.property(kubernetesObject, spacing, (object, space) => {
         expect(fingerprintOf(scanner, write(object, space))).toBe(fingerprintOf(scanner, write(object)))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
     expect(fingerprintOf(scanner, '{"metadata":{},"spec":" "}')).not.toBe(
       fingerprintOf(scanner, '{"metadata":{},"spec":"  "}'),
@@ -218,10 +219,10 @@ describe("the fingerprint of objects", () => {
         if (same) equal++
         else different++
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     )
-    expect(equal).toBeGreaterThan(50)
-    expect(different).toBeGreaterThan(50)
+    expect(equal).toBeGreaterThan(rounds(50))
+    expect(different).toBeGreaterThan(rounds(50))
   })
 
   test("is what it was when it was first stored", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { compileDetectRules, defaultIgnore } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/object/slow-path.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { expectFields, fieldsOf, type Json } from "../expected-fields.ts"
 import { spacing, write } from "../json-text.ts"
 import { kubernetesObject, withEscapedKeys } from "../kubernetes-object.ts"
@@ -32,7 +33,7 @@ describe("the fast path", () => {
         expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
         expectFields(bytes, 0, bytes.length, scanner, JSON.parse(text) as Json)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 
@@ -49,11 +50,11 @@ describe("the fast path", () => {
           expectFields(bytes, 0, bytes.length, scanner, parsed?.value ?? null)
         } else if (parsed === undefined) refusedByBoth++
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     )
     // Otherwise the mutations would be too mild or too wild to show anything.
-    expect(refusedByBoth).toBeGreaterThan(100)
-    expect(acceptedByBoth).toBeGreaterThan(100)
+    expect(refusedByBoth).toBeGreaterThan(rounds(100))
+    expect(acceptedByBoth).toBeGreaterThan(rounds(100))
   })
 
   test("depends on no byte outside the span it is given", () => {
@@ -74,7 +75,7 @@ describe("the fast path", () => {
         expect(fieldsOf(embedded, start, end, scanner)).toEqual(fields)
         expect(fingerprint(scanner)).toBe(print)
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 
@@ -146,7 +147,7 @@ describe("the slow path", () => {
         )
         expect(fingerprint(slowScanner)).toBe(fingerprint(scanner))
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 
@@ -165,7 +166,7 @@ describe("the slow path", () => {
         expect(fingerprint(slowScanner)).toBe(print)
         expect(scanner.scan(bytes, 0, bytes.length)).toBe(false)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 
@@ -184,7 +185,7 @@ describe("the slow path", () => {
         const { value } = parsed ?? { value: null }
         expectFields(slow.bytes, slow.start, slow.end, slowScanner, value)
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     )
   })
 

@@ -10,6 +10,7 @@ import { simdSource } from "../../../../src/kube/scanner/simd/simd-module.ts"
 import { encodeRules } from "../../../../src/kube/scanner/simd/simd-rules.ts"
 import { SimdResult, SimdScan } from "../../../../src/kube/scanner/simd/simd-scan.ts"
 import { WatchLineScanner } from "../../../../src/kube/scanner/watch-line.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { write } from "../json-text.ts"
 import { kubernetesObject } from "../kubernetes-object.ts"
 import { mutated } from "../mutation.ts"
@@ -62,7 +63,7 @@ describe("the WebAssembly pass", () => {
       fc.property(kubernetesObject, fc.nat({ max: 40 }), (object, before) => {
         expect(takes(write(object), before)).toBe(true)
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 
@@ -77,9 +78,9 @@ describe("the WebAssembly pass", () => {
           expect(isJson(bytes)).toBe(true)
         } else refused++
       }),
-      { numRuns: 5000 },
+      { numRuns: rounds(5000) },
     )
-    expect([taken > 200, refused > 200]).toEqual([true, true])
+    expect([taken > rounds(200), refused > rounds(200)]).toEqual([true, true])
   })
 
   test("makes the same fingerprint as the pass in TypeScript", () => {
@@ -112,9 +113,9 @@ describe("the WebAssembly pass", () => {
           ])
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
-    expect(taken).toBeGreaterThan(500)
+    expect(taken).toBeGreaterThan(rounds(500))
   })
 
   test("reads escape sequences at every place of a block", () => {

@@ -8,6 +8,7 @@ import type { ManagedFieldsEntry } from "../../../../src/sandbox/patch/managed-f
 import { ApplyConflict } from "../../../../src/sandbox/patch/patch-failure.ts"
 import { applyStrategicMergePatch } from "../../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
 import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { thingType } from "../thing-type.ts"
 
 const deploymentType = new SchemaCatalogue().of({ group: "apps", version: "v1", kind: "Deployment" })
@@ -69,7 +70,7 @@ describe("server-side apply", () => {
         const once = applyThing(thing(second), { live })
         expect(applyThing(thing(second), { live: once, time: "2027-01-01T00:00:00Z" })).toEqual(once)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 
@@ -88,7 +89,7 @@ describe("server-side apply", () => {
         const own: FieldSet = { "f:apiVersion": {}, "f:kind": {}, "f:metadata": { "f:name": {} } }
         expect(difference(left, own)).toEqual(difference(left, union(own, applied)))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 
@@ -113,7 +114,7 @@ describe("server-side apply", () => {
         const all = union(union(ownedBy("a"), ownedBy("b")), unowned)
         expect(difference(fieldsOf(thingType, answer.object), all)).toEqual({})
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 

@@ -4,6 +4,7 @@ import { applyJsonPatch } from "../../../../src/sandbox/patch/json/json-patch.ts
 import { isJsonObject, type JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
 import { applyMergePatch } from "../../../../src/sandbox/patch/json/merge-patch.ts"
 import { InapplicablePatchError, PatchTooLargeError } from "../../../../src/sandbox/patch/patch-failure.ts"
+import { rounds } from "../../../harness/effort.ts"
 
 interface Operation {
   readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test"
@@ -114,7 +115,7 @@ describe("a JSON patch", () => {
         }
         expect(JSON.stringify([document, operations])).toBe(given)
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     )
   })
 

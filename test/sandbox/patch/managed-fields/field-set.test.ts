@@ -10,6 +10,7 @@ import {
   union,
   withoutPaths,
 } from "../../../../src/sandbox/patch/managed-fields/field-set.ts"
+import { rounds } from "../../../harness/effort.ts"
 
 /** A set as what it means: the paths in it. */
 const pathsOf = (set: FieldSet): Set<string> => {
@@ -71,7 +72,7 @@ describe("field sets", () => {
           [...ours].filter((item) => theirs.has(item)),
         )
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 

@@ -15,6 +15,7 @@ import {
 } from "../../../../src/trace/json/exact-json.ts"
 import { replayObject } from "../../../../src/trace/sanitising/replay-object.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { mutated } from "../../json-values.ts"
 import { pair } from "./kubernetes-states.ts"
 
@@ -302,7 +303,7 @@ template:
           expect(error).toBeInstanceOf(BadTraceError)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest"
 import { applyStrategicPatch } from "../../../../src/trace/formats/kwok/strategic-apply.ts"
 import { strategicDiff } from "../../../../src/trace/formats/kwok/strategic-diff.ts"
 import type { JsonObject } from "../../../../src/trace/json/exact-json.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { pair } from "./kubernetes-states.ts"
 
 const deployment = "apps/v1.Deployment"
@@ -24,9 +25,9 @@ describe("the patch between two states", () => {
         patches++
         expect(applyStrategicPatch(gvk, before, patch)).toEqual(after)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     )
-    expect(patches).toBeGreaterThan(300)
+    expect(patches).toBeGreaterThan(rounds(300))
   })
 
   test("is empty for equal states", () => {

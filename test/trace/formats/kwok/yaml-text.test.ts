@@ -7,6 +7,7 @@ import { YamlDocuments } from "../../../../src/trace/formats/kwok/yaml-documents
 import { formatYaml } from "../../../../src/trace/formats/kwok/yaml-text.ts"
 import { YamlValueError, yamlValue } from "../../../../src/trace/formats/kwok/yaml-values.ts"
 import { IntegralFloat, type JsonObject } from "../../../../src/trace/json/exact-json.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, text } from "../../json-values.ts"
 
 describe("an object as YAML", () => {
@@ -16,7 +17,7 @@ describe("an object as YAML", () => {
         fc.pre(Object.keys(object).length > 0)
         expect(yamlValue(formatYaml(object))).toEqual(object)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 
@@ -96,7 +97,7 @@ describe("a document", () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 })

@@ -13,6 +13,7 @@ import {
   readNdjson,
   writeNdjson,
 } from "../../../../src/trace/index.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, mutated, text } from "../../json-values.ts"
 
 const header: NdjsonHeader = {
@@ -242,7 +243,7 @@ describe("reading NDJSON traces", () => {
           expect(error).toBeInstanceOf(NdjsonError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 

@@ -18,6 +18,7 @@ import {
   simkubeHash,
   type TrackedObject,
 } from "../../../../src/trace/index.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, jsonValue, objectOf } from "../../json-values.ts"
 
 const tracked: TrackedObject = { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }
@@ -145,7 +146,7 @@ describe("H of an encoded value", () => {
       fc.property(jsonValue, (value: JsonValue) => {
         expect(hashEncodedValue(encodeMessagePack(value))).toBe(simkubeHash(value))
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
   })
 

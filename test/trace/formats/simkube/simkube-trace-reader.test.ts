@@ -10,6 +10,7 @@ import {
   type SimkubeTraceItem,
   SimkubeTraceReader,
 } from "../../../../src/trace/index.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { mutated } from "../../json-values.ts"
 import { goldenTrace } from "../../recording.ts"
 
@@ -145,7 +146,7 @@ describe("reading a SimKube trace", () => {
           expect(error).toBeInstanceOf(SimkubeTraceError)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     )
   })
 

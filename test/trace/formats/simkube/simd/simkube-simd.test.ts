@@ -9,6 +9,7 @@ import { simdSource } from "../../../../../src/trace/formats/simkube/simd/simkub
 import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/simkube-object.ts"
 import { isJsonObject, parseExactJson, type SimkubeType, sanitise } from "../../../../../src/trace/index.ts"
 import { formatExactJson } from "../../../../../src/trace/json/exact-json.ts"
+import { rounds } from "../../../../harness/effort.ts"
 import { write } from "../../../../kube/scanner/json-text.ts"
 import { kubernetesObject } from "../../../../kube/scanner/kubernetes-object.ts"
 import { mutated } from "../../../../kube/scanner/mutation.ts"
@@ -98,9 +99,9 @@ describe("the WebAssembly way to SimKube's objects", () => {
         taken++
         expectTheSame(ours, slowly(text, type))
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     )
-    expect(taken).toBeGreaterThan(500)
+    expect(taken).toBeGreaterThan(rounds(500))
   })
 
   test("writes the same for any values: numbers of every size, strings of every length and plane, keys in any order", () => {
@@ -114,9 +115,9 @@ describe("the WebAssembly way to SimKube's objects", () => {
         taken++
         expect(ours).toEqual(slowly(text, type))
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     )
-    expect(taken).toBeGreaterThan(100)
+    expect(taken).toBeGreaterThan(rounds(100))
   })
 
   test.each([15, 16, 17, 31, 32, 33, 255, 256, 257, 65_535, 65_536, 65_537])(
@@ -152,7 +153,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
         if (names.every((name) => name.isWellFormed())) expect(ours).toBeDefined()
         if (ours !== undefined) expect(ours).toEqual(slowly(text, deployment))
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     )
   })
 
@@ -175,9 +176,9 @@ describe("the WebAssembly way to SimKube's objects", () => {
           expectTheSame(ours, slowly(bytes, type))
         },
       ),
-      { numRuns: 4000 },
+      { numRuns: rounds(4000) },
     )
-    expect([taken > 50, refused > 200]).toEqual([true, true])
+    expect([taken > rounds(50), refused > rounds(200)]).toEqual([true, true])
   })
 
   test.each([

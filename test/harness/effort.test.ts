@@ -1,0 +1,15 @@
+import { describe, expect, test } from "vitest"
+import { isThorough, rounds, thoroughVariable } from "./effort.ts"
+
+describe("the rounds that a run of the tests takes", () => {
+  test("are a quarter, and at least one", () => {
+    expect([1, 2, 4, 20, 1000].map((all) => rounds(all, {}))).toEqual([1, 1, 1, 5, 250])
+    expect(isThorough({ [thoroughVariable]: "" })).toBe(false)
+  })
+
+  test("are all in a thorough run", () => {
+    const environment = { [thoroughVariable]: "1" }
+    expect([1, 20, 1000].map((all) => rounds(all, environment))).toEqual([1, 20, 1000])
+    expect(isThorough(environment)).toBe(true)
+  })
+})
