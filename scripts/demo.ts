@@ -14,12 +14,12 @@ import { parseArgs, styleText } from "node:util"
 import * as Effect from "effect/Effect"
 import { renderStatusLine } from "../src/cli/record/status-line.ts"
 import { recordCommand } from "../src/cli/record.ts"
-import { createLiveLine, type LiveLine, systemLiveClock } from "../src/cli/terminal/live-line.ts"
+import { createLiveLine, type LiveLine } from "../src/cli/terminal/live-line.ts"
 import { createLogger } from "../src/cli/terminal/log.ts"
 import { formatBytes, formatCount } from "../src/cli/terminal/quantities.ts"
 import { isColoured, isLive, processTerminal } from "../src/cli/terminal/terminal.ts"
 import { readVersion } from "../src/cli/version.ts"
-import { systemClock } from "../src/clock.ts"
+import { backgroundClock, systemClock } from "../src/clock.ts"
 import { type RunningRecorder, startRecorder } from "../src/recorder/recorder.ts"
 import { type DemoStep, playDemo } from "../src/sandbox/demo/index.ts"
 import { LocalCluster, writeKubeconfig } from "../src/sandbox/local-cluster.ts"
@@ -98,7 +98,7 @@ const recordDemo = async (cluster: LocalCluster, running: RunningRecorder): Prom
   const line = createLiveLine({
     stream: process.stdout,
     isEnabled: isLive(process.stdout, process.env),
-    clock: systemLiveClock,
+    clock: backgroundClock,
   })
   const stopShowing = showStatus(running, line)
   try {

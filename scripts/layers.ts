@@ -43,7 +43,7 @@ export const layers: ReadonlyArray<Layer> = [
 ]
 
 /** Modules of `src` itself that every folder may import, because they import nothing. */
-export const foundations: ReadonlyArray<string> = ["clock.ts", "is-record.ts", "message-of.ts"]
+export const foundations: ReadonlyArray<string> = ["clock.ts", "is-record.ts", "message-of.ts", "own-member.ts"]
 
 const project = fileURLToPath(new URL("../", import.meta.url))
 

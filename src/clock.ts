@@ -57,3 +57,18 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) }
   },
 }
+
+/**
+ * The machine's clocks with timers that do not keep the process alive: for limits of something that does so itself (a socket, a child
+ * process) and for what nobody misses at the end (a repainted line). For delays of at most 2^31−1 ms.
+ */
+export const backgroundClock: Clock = {
+  ...systemClock,
+  after(delayMs, action) {
+    const handle = setTimeout(action, delayMs).unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+}
+
+/** What only waits. */
+export type Timers = Pick<Clock, "after">

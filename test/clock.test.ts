@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
-import { systemClock } from "../src/clock.ts"
+import { backgroundClock, systemClock } from "../src/clock.ts"
 
 describe("the system clock", () => {
   test("tells whole microseconds of the wall clock, within the millisecond that Date.now() tells", () => {
@@ -20,6 +20,24 @@ describe("the system clock", () => {
       systemClock.after(1, resolve)
     })
     expect(fired).toEqual(["first"])
+  })
+
+  test("in the background, a timer fires without keeping the process alive", async () => {
+    const kept: Array<boolean> = []
+    const setTimeoutOfNode = globalThis.setTimeout
+    vi.stubGlobal("setTimeout", (action: () => void, delayMs: number) => {
+      const handle = setTimeoutOfNode(action, delayMs)
+      queueMicrotask(() => kept.push(handle.hasRef()))
+      return handle
+    })
+    backgroundClock.after(0, () => kept.push(true)).cancel()
+    await new Promise<void>((resolve) => {
+      backgroundClock.after(0, resolve)
+      // The first one keeps nothing alive, so something else must.
+      systemClock.after(5, () => undefined)
+    })
+    vi.unstubAllGlobals()
+    expect(kept).toEqual([false, false, true])
   })
 
   describe("with a delay beyond what setTimeout keeps", () => {

@@ -1,31 +1,30 @@
 /**
- * Which object stores a recorder may be told to write to. The recorder writes with its own credentials, so whoever may ask for an
- * export would otherwise choose where a cluster's objects go. Nothing is allowed unless the operator says so; what the client
- * itself puts away (a file) needs no permission.
+ * The object stores that a recorder may write to. The recorder writes with its own credentials, so without a list anyone who may request an
+ * export could choose where a cluster's objects go. Nothing is allowed unless the operator lists it; a file that the client writes itself
+ * needs no permission.
  *
- * An entry is the beginning of an address, compared as address, never as text: `s3://traces/team-a` covers the object of that
- * name and everything below it, not `s3://traces/team-abc`. `s3://traces` covers the bucket, `s3://` every bucket. A store that
- * a URL names itself (`https://…`) is covered only by an entry that names it likewise: the environment may have pointed `s3://`
- * elsewhere.
+ * An entry is a prefix of an address. Addresses are compared, never their text: `s3://traces/team-a` covers the object of that name and
+ * everything below it, but not `s3://traces/team-abc`; `s3://traces` covers the bucket, `s3://` every bucket. If a URL names its store by
+ * host (`https://…`), only an entry that names the same host covers it: the environment may point `s3://` elsewhere.
  */
 import { type Provider, providers, readStoreUrl, type StoreAddress } from "./target-address.ts"
 
-/** One entry of an allow-list, read. */
+/** One parsed entry of an allow-list. */
 export interface AllowedPlace {
   readonly provider: Provider
   readonly host: string | undefined
   /** `undefined`: every bucket. */
   readonly bucket: string | undefined
-  /** Empty: every key; with a slash at its end only what is below. */
+  /** Empty: every key; with a trailing slash: only what is below. */
   readonly key: string
 }
 
-/** An allow-list, or what is wrong with each entry that cannot be read. */
+/** An allow-list, or the problem with each entry that cannot be read. */
 export type AllowListReading =
   | { readonly tag: "allow-list"; readonly places: ReadonlyArray<AllowedPlace> }
   | { readonly tag: "refused"; readonly faults: ReadonlyArray<string> }
 
-/** Reads an allow-list; one bad entry refuses all, because a list that silently lost one is not the operator's. */
+/** Reads an allow-list. One bad entry rejects the whole list: a list that silently lost an entry is not what the operator wrote. */
 export const readAllowList = (entries: ReadonlyArray<string>): AllowListReading => {
   const places: AllowedPlace[] = []
   const faults: string[] = []
@@ -37,7 +36,7 @@ export const readAllowList = (entries: ReadonlyArray<string>): AllowListReading 
   return faults.length > 0 ? { tag: "refused", faults } : { tag: "allow-list", places }
 }
 
-/** Whether an export may be written there. */
+/** Whether an export may be written to this address. */
 export const isAllowed = (address: StoreAddress, places: ReadonlyArray<AllowedPlace>): boolean =>
   places.some(
     ({ provider, host, bucket, key }) =>

@@ -1,17 +1,17 @@
 /**
- * Which storage account an Azure address means and how to be let in. In this order: a connection string
- * (`AZURE_STORAGE_CONNECTION_STRING`, which also names endpoints such as an emulator's), the account's key, a shared access
- * signature, and what Azure's default chain finds (workload identity, managed identity, `az login`). Both spellings of the
- * variables are read, Azure's (`AZURE_STORAGE_ACCOUNT`, `_KEY`) and SimKube's (`AZURE_STORAGE_ACCOUNT_NAME`, `_ACCOUNT_KEY`).
+ * The storage account of an Azure address, and the credentials for it. In this order: a connection string
+ * (`AZURE_STORAGE_CONNECTION_STRING`, which also names endpoints such as an emulator's), the account's key, a shared access signature, and
+ * what Azure's default chain finds (workload identity, managed identity, `az login`). Both spellings of the variables are read, Azure's
+ * (`AZURE_STORAGE_ACCOUNT`, `_KEY`) and SimKube's (`AZURE_STORAGE_ACCOUNT_NAME`, `_ACCOUNT_KEY`).
  *
- * A secret is used only for the account it stands beside: a URL that names another account does not get it.
+ * A secret is used only for the account it is configured for, never for another account that a URL names.
  */
 import type * as Azure from "@azure/storage-blob"
 import { type ImportPackage, loadSdk } from "./optional-package.ts"
 import type { StoreAddress } from "./target-address.ts"
 import { targetError } from "./target-error.ts"
 
-/** What we use of @azure/identity. */
+/** The part of @azure/identity that is used here. */
 interface IdentitySdk {
   readonly DefaultAzureCredential: new () => Azure.BlobServiceClient["credential"]
 }
@@ -54,7 +54,7 @@ const fromConnectionString = (sdk: typeof Azure, address: StoreAddress, text: st
   try {
     return sdk.BlobServiceClient.fromConnectionString(text, pipeline)
   } catch {
-    // What the SDK says quotes the string, which is a secret.
+    // The SDK's message quotes the string, which is a secret.
     throw targetError(address, "credentials", "AZURE_STORAGE_CONNECTION_STRING is not a connection string")
   }
 }

@@ -1,10 +1,10 @@
 /**
- * A block blob of Azure, staged in blocks and committed at the end.
+ * An Azure block blob: staged in blocks, committed at the end.
  *
- * Azure has no call that takes staged blocks back: they go when the blob is next committed, or after a week. So an upload that is
- * given up commits the blob as it was before. Where nothing was, that is an empty blob, deleted at once; where one was, its own
- * blocks. Both only if nobody else has written it meanwhile. A blob that was not made of blocks, or has tags, cannot be committed
- * as it was and is left alone; the rejection says that unseen blocks remain for a week.
+ * Azure has no call that removes staged blocks: they disappear when the blob is next committed, or after a week. So an aborted upload
+ * commits the blob as it was before. If there was none, that is an empty blob, deleted at once; if there was one, it is that blob's own
+ * blocks. Both happen only if no one else has written the blob meanwhile. A blob that was not made of blocks, or has tags, cannot be
+ * committed as it was and is left alone; the rejection says that uncommitted blocks remain for a week.
  */
 import { randomUUID } from "node:crypto"
 import type * as Azure from "@azure/storage-blob"
@@ -13,7 +13,7 @@ import { type ImportPackage, loadSdk } from "./optional-package.ts"
 import type { Part, PartSink } from "./part-writer.ts"
 import type { StoreAddress } from "./target-address.ts"
 
-/** Asks for the blob: from then on the container is known to be there and ours to read or write. */
+/** Requests the blob, which proves that the container exists and may be read or written. */
 export const openAzure = async (
   address: StoreAddress,
   contentType: string,
@@ -26,13 +26,13 @@ export const openAzure = async (
   try {
     await blob.getProperties()
   } catch (cause) {
-    // A signature that only lets one write is enough.
+    // A signature that permits nothing but writing is enough.
     if (!is(cause, "BlobNotFound", "AuthorizationPermissionMismatch")) throw cause
   }
   return new AzureSink(blob, contentType)
 }
 
-/** Times that blocks are removed: one that was under way may arrive after the first. */
+/** How many times blocks are removed: a block under way may arrive after the first removal. */
 const discardAttempts = 3
 
 class AzureSink implements PartSink {
@@ -41,7 +41,7 @@ class AzureSink implements PartSink {
   readonly maximumParts = 50_000
   readonly #blob: Azure.BlockBlobClient
   readonly #contentType: string
-  /** Of this upload alone: two that write the same blob must not mix their blocks. */
+  /** Unique to this upload: two uploads of the same blob must not mix their blocks. */
   readonly #prefix = randomUUID()
   readonly #blocks: string[] = []
 
@@ -51,7 +51,7 @@ class AzureSink implements PartSink {
   }
 
   async put({ number, bytes }: Part, signal: AbortSignal): Promise<void> {
-    // A blob of no bytes is a blob of no blocks.
+    // An empty blob has no blocks.
     if (bytes.length === 0) return
     const block = Buffer.from(`${this.#prefix}-${String(number).padStart(6, "0")}`).toString("base64")
     this.#blocks[number - 1] = block
@@ -94,7 +94,7 @@ class AzureSink implements PartSink {
       const empty = await this.#blob.commitBlockList([], { conditions: { ifNoneMatch: "*" }, abortSignal })
       await this.#blob.delete({ conditions: { ifMatch: empty.etag ?? "" }, abortSignal })
     } catch (cause) {
-      // Somebody's commit came in between, which has discarded our blocks.
+      // Another writer committed in between, which discarded our blocks.
       if (!is(cause, "BlobAlreadyExists", "ConditionNotMet", "BlobNotFound")) throw cause
     }
   }
@@ -144,7 +144,7 @@ const headersOf = (before: Azure.BlobGetPropertiesResponse): Azure.BlobHTTPHeade
   ...(before.contentMD5 === undefined ? {} : { blobContentMD5: before.contentMD5 }),
 })
 
-/** Whether the store answered with one of these codes; answers without a body have it in a header. */
+/** Whether the store's error has one of these codes; a response without a body has it in a header. */
 const is = (cause: unknown, ...codes: ReadonlyArray<string>): boolean => {
   if (!(cause instanceof Error)) return false
   const { code, details } = cause as { readonly code?: unknown; readonly details?: { readonly errorCode?: unknown } }

@@ -1,7 +1,7 @@
-/** Work that must not take for ever, on a clock that tests drive. */
+/** Limits how long work may take, on a clock that tests control. */
 import type { Clock } from "../clock.ts"
 
-/** Work took longer than it was given. */
+/** The work took longer than allowed. */
 export class DeadlineExceeded extends Error {
   override readonly name = "TimeoutError"
 
@@ -11,8 +11,8 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Runs `work` for at most so many ms, and no longer than until `stop` fires. Rejects at once when either comes, also if the work
- * takes no notice of the signal it is given; what becomes of the work then is nobody's concern.
+ * Runs `work` for at most `milliseconds`, and no longer than until `stop` fires. Rejects at once in either case, even if the work ignores
+ * its signal; the result of the work is then dropped.
  */
 export const within = <A>(
   clock: Clock,

@@ -1,5 +1,5 @@
 /**
- * An object of Google Cloud Storage, as a resumable upload, whose session is a URL of its own. Credentials are Google's application
+ * An object in Google Cloud Storage, written as a resumable upload, whose session is a URL of its own. Credentials are Google's application
  * default (`GOOGLE_APPLICATION_CREDENTIALS`, gcloud, workload identity, metadata server), or the key file that SimKube's
  * `GOOGLE_SERVICE_ACCOUNT` names. `STORAGE_EMULATOR_HOST` replaces the endpoint. The SDK compares the object's CRC32C at the end.
  */
@@ -12,10 +12,10 @@ import type { Part, PartSink } from "./part-writer.ts"
 import type { StoreAddress } from "./target-address.ts"
 import { targetError } from "./target-error.ts"
 
-/** s that the SDK goes on repeating a request; our own deadlines end it before. */
+/** Seconds for which the SDK keeps repeating a request; our own deadlines end it earlier. */
 const repeatSeconds = 60
 
-/** Begins the upload: from then on the bucket is known to be there and writable. */
+/** Starts the upload, which proves that the bucket exists and is writable. */
 export const openGcs = async (
   address: StoreAddress,
   contentType: string,
@@ -29,13 +29,13 @@ export const openGcs = async (
       maxRetries: 3,
       maxRetryDelay: 8,
       totalTimeout: repeatSeconds,
-      // A part names its place in the object, so sending it again is harmless.
+      // A part gives its position in the object, so sending it again is harmless.
       idempotencyStrategy: sdk.IdempotencyStrategy.RetryAlways,
     },
   })
   const keyFile = environment.GOOGLE_SERVICE_ACCOUNT
   if (keyFile && !environment.GOOGLE_APPLICATION_CREDENTIALS && !environment.STORAGE_EMULATOR_HOST) {
-    // Read here: what the SDK says of a file that is no JSON quotes it.
+    // Read here, because the SDK's error for a file that is not JSON quotes the file.
     storage.authClient.jsonContent = await readKeyFile(keyFile, address)
   }
   const file = storage.bucket(address.bucket).file(address.key)
@@ -43,7 +43,7 @@ export const openGcs = async (
   return new GcsSink(file, session)
 }
 
-/** bytes that are handed to the SDK at once: its CRC32C is JavaScript, and a whole part would hold this thread up for 100 ms. */
+/** Bytes passed to the SDK at once: it computes CRC32C in JavaScript, and a whole part would block this thread for 100 ms. */
 const sliceBytes = 256 * 1024
 
 async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -58,20 +58,20 @@ const readKeyFile = async (path: string, address: StoreAddress): Promise<object>
     const key: unknown = JSON.parse(await readFile(path, "utf8"))
     if (typeof key === "object" && key !== null) return key
   } catch {
-    // A file that cannot be read and one that is no JSON are the same to whoever set the variable.
+    // An unreadable file and one that is not JSON are the same mistake in the variable.
   }
   throw targetError(address, "credentials", `GOOGLE_SERVICE_ACCOUNT does not name a readable JSON key file: ${path}`)
 }
 
 class GcsSink implements PartSink {
-  // A multiple of 256 KiB, as the protocol wants; one at a time, because each says where the one before ended.
+  // A multiple of 256 KiB, as the protocol requires; one at a time, because each part starts where the previous one ended.
   readonly partBytes = 8 * 1024 * 1024
   readonly parallel = 1
-  // 5 TiB are the largest object.
+  // The largest object is 5 TiB.
   readonly maximumParts = 655_360
   readonly #file: Gcs.File
   readonly #session: string
-  /** Of all parts so far; the SDK carries it on from one to the next. */
+  /** Checksum of all parts so far; the SDK continues it from part to part. */
   #checksum: string | undefined
 
   constructor(file: Gcs.File, session: string) {
@@ -95,12 +95,12 @@ class GcsSink implements PartSink {
     await pipeline(slices(bytes), stream, { signal })
   }
 
-  /** The last part has made the object. */
+  /** Nothing to do: the last part has created the object. */
   async commit(): Promise<void> {
     await Promise.resolve()
   }
 
-  /** The SDK has no call for it. The session's URL is all that is needed, credentials are not; 499 is the protocol's yes. */
+  /** The SDK has no call for this. The session's URL is enough, no credentials are needed; status 499 means success. */
   async discard(signal: AbortSignal): Promise<void> {
     const answer = await fetch(this.#session, { method: "DELETE", headers: { "Content-Length": "0" }, signal })
     await answer.arrayBuffer()

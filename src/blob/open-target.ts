@@ -1,6 +1,6 @@
 /**
- * An object store as the end of an export. Opening asks the store, so that a bucket that is not there, or is not ours, fails before
- * anything is encoded. Whether the caller may write there is not asked here; see allow-list.ts.
+ * An object store as the destination of an export. Opening contacts the store, so that a missing or forbidden bucket fails before anything
+ * is encoded. Whether the caller may write there is decided elsewhere: see allow-list.ts.
  */
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../clock.ts"
@@ -18,7 +18,7 @@ export interface OpenTargetOptions {
   readonly contentType?: string
   readonly clock?: Clock
   readonly deadlines?: TargetDeadlines
-  /** Ours to read; the SDKs read the process's own. Default `process.env`. */
+  /** Read by this module; the SDKs read the environment of the process. Default `process.env`. */
   readonly environment?: NodeJS.ProcessEnv
   readonly importing?: ImportPackage
 }
@@ -26,8 +26,8 @@ export interface OpenTargetOptions {
 const openers = { s3: openS3, gs: openGcs, azure: openAzure }
 
 /**
- * Opens an object for writing, within `deadlines.openMs`. When it fails or is interrupted nothing is left in the store, also if
- * the store answers later. What it gives must be finished or aborted.
+ * Opens an object for writing, within `deadlines.openMs`. If that fails or is interrupted, nothing is left in the store, even if the store
+ * responds later. The target must be finished or aborted.
  */
 export const openTarget = (
   address: StoreAddress,
@@ -42,7 +42,7 @@ export const openTarget = (
         const sink = await within(clock, "the store's answer", deadlines.openMs, stop, () => opening)
         return new PartWriter(address, sink, clock, deadlines)
       } catch (cause) {
-        // It may yet begin what nobody waits for any more.
+        // It may still start an upload that no one is waiting for.
         void opening.then(
           (sink) => discardLate(sink, clock, deadlines),
           () => undefined,
@@ -54,7 +54,7 @@ export const openTarget = (
   })
 }
 
-/** An upload without parts costs nothing, and nobody is left to tell: a failure is the store's to clean up. */
+/** An upload without parts costs nothing and no caller is left to report to, so a failure is left for the store to clean up. */
 const discardLate = async (sink: PartSink, clock: Clock, deadlines: TargetDeadlines): Promise<void> => {
   const { signal } = new AbortController()
   await within(clock, "removing the upload", deadlines.discardMs, signal, (each) => sink.discard(each)).then(

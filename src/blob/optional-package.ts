@@ -1,6 +1,6 @@
 /**
- * The SDKs of object stores are optional: an installation that writes to none of them needs none, and a process that has not been
- * asked to pays nothing for them. They are imported by a name that bundlers cannot see, at the first export that needs one.
+ * The SDKs of object stores are optional: an installation that writes to none of them needs none, and a process that does not use them pays
+ * nothing. They are imported at the first export that needs one, by a name that bundlers cannot see.
  */
 import { messageOf } from "../message-of.ts"
 import type { StoreAddress } from "./target-address.ts"
@@ -14,7 +14,7 @@ export const importPackage: ImportPackage = (name) => import(name)
 /**
  * The module of an SDK.
  *
- * @throws TargetError `package-missing`, which says what to install
+ * @throws TargetError `package-missing`, which names the package to install
  */
 export const loadSdk = async <Sdk>(importing: ImportPackage, name: string, address: StoreAddress): Promise<Sdk> => {
   try {

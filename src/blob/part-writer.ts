@@ -1,42 +1,42 @@
 /**
- * Bytes that come in pieces of any size, written to a store in parts of one size.
+ * Writes bytes that arrive in pieces of any size to a store, in parts of one size.
  *
- * Guaranteed: at most `parallel + 1` parts are in memory, whatever comes; a piece is taken only when there is room for it, so a
- * slow store holds its export back. The object appears whole or not at all. After `abort` nothing is left of it, or the rejection
- * says what may be. The first failure ends everything; `abort` is still to be called, because only it clears the store.
- * Not guaranteed: when `finish` rejects, or `abort` overtakes it, the object may be there, whole; its answer was lost.
+ * Guaranteed: at most `parallel + 1` parts are in memory; a piece is accepted only when there is room for it, so a slow store slows its
+ * export. The object appears whole or not at all. After `abort` nothing is left of it, or the rejection says what may be left. The first
+ * failure ends the upload; `abort` must still be called, because only it cleans up the store. Not guaranteed: when `finish` rejects, or
+ * `abort` overtakes it, the object may exist, whole, because the store's response was lost.
  */
 import type { Clock, Timer } from "../clock.ts"
 import { within } from "./deadline.ts"
 import { addressUrl, type StoreAddress } from "./target-address.ts"
 import { type TargetError, targetError, targetErrorOf } from "./target-error.ts"
 
-/** An object that is being written. One call at a time, except `abort`, which may come at any time. */
+/** An object being written. One call at a time, except `abort`, which may be called at any time. */
 export interface ExportTarget {
   /** The object's URL. */
   readonly location: string
   /**
-   * Takes a piece and copies it; resolves when the next may come.
+   * Copies a piece; resolves when the next may be written.
    *
    * @throws TargetError
    */
   write(data: Uint8Array): Promise<void>
   /**
-   * The object is whole and visible when this resolves.
+   * Resolves when the object is whole and visible.
    *
    * @throws TargetError
    */
   finish(): Promise<WrittenObject>
   /**
-   * Gives the object up and removes what was written of it; within {@link TargetDeadlines.discardMs}. An object of that name that
-   * was there before is untouched. After `finish` has resolved it does nothing; called again it answers the same.
+   * Aborts the upload and removes what was written, within {@link TargetDeadlines.discardMs}. An existing object of that name is untouched.
+   * After `finish` has resolved it does nothing; a second call returns the same promise.
    *
-   * @throws TargetError if parts may remain, which the reason names
+   * @throws TargetError if parts may remain; the reason names them
    */
   abort(reason: string): Promise<void>
 }
 
-/** An object that was written. */
+/** A completed object. */
 export interface WrittenObject {
   readonly location: string
   readonly bytes: number
@@ -46,32 +46,32 @@ export interface WrittenObject {
 export interface Part {
   /** From 1, without gaps. */
   readonly number: number
-  /** bytes of the object before it. */
+  /** Bytes of the object before this part. */
   readonly offset: number
-  /** Of the sink's part size, except the last. Not to be read after `put` has settled. Empty only if the whole object is. */
+  /** As large as the sink's part size, except the last. Must not be read after `put` has settled. Empty only if the whole object is. */
   readonly bytes: Uint8Array
   readonly last: boolean
 }
 
-/** What a store does with parts. Rejections are the SDK's own errors. */
+/** A store's operations on parts. Rejections are the SDK's own errors. */
 export interface PartSink {
-  /** bytes of each part but the last. */
+  /** Bytes of each part but the last. */
   readonly partBytes: number
-  /** Parts under way at once. */
+  /** Parts under way at the same time. */
   readonly parallel: number
   readonly maximumParts: number
   put(part: Part, signal: AbortSignal): Promise<void>
-  /** Makes the object of all parts. */
+  /** Creates the object from all parts. */
   commit(signal: AbortSignal): Promise<void>
-  /** Removes what is there of it. Follows on `put` and `commit` that were given up and may still have their effect. */
+  /** Removes what exists of it. Called after `put` and `commit` were aborted, which may still take effect. */
   discard(signal: AbortSignal): Promise<void>
-  /** Ends connections; the last call. */
+  /** Closes connections; the last call. */
   close(): void
 }
 
-/** ms that each step may take, repetitions included. */
+/** ms that each step may take, retries included. */
 export interface TargetDeadlines {
-  /** From the request to the first answer of the store. */
+  /** From the request to the store's first response. */
   readonly openMs: number
   /** One part. */
   readonly partMs: number
@@ -79,10 +79,10 @@ export interface TargetDeadlines {
   readonly discardMs: number
 }
 
-/** A part of 8 MiB in 2 min is 70 kB/s; slower than that an export is not worth holding the recording's blocks for. */
+/** A part of 8 MiB in 2 min is 70 kB/s; an export slower than that is not worth keeping the recording's blocks from retention. */
 export const targetDeadlines: TargetDeadlines = { openMs: 20_000, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 }
 
-/** ms that a part under way may take to end once its object is given up: a store nearby needs a tenth of it. */
+/** ms that a part under way may take to end after an abort: a nearby store needs a tenth of it. */
 const settleMs = 2000
 
 export class PartWriter implements ExportTarget {
@@ -113,7 +113,7 @@ export class PartWriter implements ExportTarget {
   async write(data: Uint8Array): Promise<void> {
     let rest = data
     while (rest.length > 0) {
-      // A full part waits for the byte that follows it: some stores must be told which part is the last.
+      // A full part waits for the byte after it: some stores need to know which part is the last.
       if (this.#filled === this.#sink.partBytes) await this.#send(false)
       this.#assertGoing()
       this.#filling ??= this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#sink.partBytes)
@@ -146,7 +146,7 @@ export class PartWriter implements ExportTarget {
     return this.#aborting
   }
 
-  /** Sends what is filled as soon as one of the parts under way has made room. */
+  /** Sends the filled part as soon as one of the parts under way has made room. */
   async #send(last: boolean): Promise<void> {
     while (this.#underWay.size >= this.#sink.parallel && this.#failure === undefined) await Promise.race(this.#underWay)
     this.#assertGoing()
@@ -172,7 +172,7 @@ export class PartWriter implements ExportTarget {
       await within(this.#clock, `part ${part.number}`, this.#deadlines.partMs, this.#stop.signal, (signal) =>
         this.#sink.put(part, signal),
       )
-      // Only now: a request that was given up may still be read from.
+      // Not earlier: an aborted request may still read from the buffer.
       if (buffer.length > 0) this.#spare.push(buffer)
     } catch (cause) {
       this.#fail(cause)
@@ -201,17 +201,17 @@ export class PartWriter implements ExportTarget {
   }
 
   /**
-   * Lets parts under way end by themselves for a while: one that is cut off may be written by the store all the same, after it was
-   * asked to remove everything.
+   * Gives parts under way some time to end by themselves: the store may still write one that is cut off, after the request to remove
+   * everything.
    */
   async #settled(): Promise<void> {
     if (this.#underWay.size === 0) return
-    let patience: Timer | undefined
+    let settleTimer: Timer | undefined
     const enough = new Promise<void>((resolve) => {
-      patience = this.#clock.after(settleMs, resolve)
+      settleTimer = this.#clock.after(settleMs, resolve)
     })
     await Promise.race([Promise.all(this.#underWay), enough])
-    patience?.cancel()
+    settleTimer?.cancel()
   }
 
   #fail(cause: unknown): TargetError {

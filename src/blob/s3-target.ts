@@ -1,18 +1,17 @@
 /**
- * An object of S3, or of what speaks its protocol, as a multipart upload. Credentials, region and endpoint are found as the AWS
- * SDK finds them: `AWS_*` variables, shared configuration files, web identity, container and instance roles. Parts carry the SDK's
- * default checksums.
+ * An object in S3 or a compatible store, written as a multipart upload. Credentials, region and endpoint are found as the AWS SDK finds
+ * them: `AWS_*` variables, shared configuration files, web identity, container and instance roles. Parts carry the SDK's default checksums.
  */
 import type * as S3 from "@aws-sdk/client-s3"
 import { type ImportPackage, loadSdk } from "./optional-package.ts"
 import type { Part, PartSink } from "./part-writer.ts"
 import type { StoreAddress } from "./target-address.ts"
 
-/** ms until a server must have taken the connection, and may be silent on it. */
+/** ms within which a server must accept a connection, and longest silence on it. */
 const connectionMs = 5000
 const silenceMs = 60_000
 
-/** Begins the upload: from then on the bucket is known to be there and writable. */
+/** Starts the upload, which proves that the bucket exists and is writable. */
 export const openS3 = async (
   address: StoreAddress,
   contentType: string,
@@ -23,7 +22,7 @@ export const openS3 = async (
   const client = await connect(sdk, address, environment)
   const place = { Bucket: address.bucket, Key: address.key }
   try {
-    // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION says otherwise; then the upload must be announced so.
+    // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION disables them; the upload must be announced accordingly.
     const checksummed = (await client.config.requestChecksumCalculation()) === "WHEN_SUPPORTED"
     const created = await client.send(
       new sdk.CreateMultipartUploadCommand({
@@ -32,7 +31,7 @@ export const openS3 = async (
         ...(checksummed ? { ChecksumAlgorithm: "CRC32" } : {}),
       }),
     )
-    if (created.UploadId === undefined) throw new Error("the store answered without an upload id")
+    if (created.UploadId === undefined) throw new Error("the response has no upload ID")
     return new S3Sink(sdk, client, { ...place, UploadId: created.UploadId }, checksummed)
   } catch (cause) {
     client.destroy()
@@ -51,15 +50,15 @@ const connect = async (sdk: typeof S3, address: StoreAddress, environment: NodeJ
   }
   if (host === undefined) {
     const endpoint = environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL
-    // Servers other than Amazon's seldom answer for a name below their own.
+    // Servers other than Amazon's seldom respond to bucket names as subdomains of their own.
     return new sdk.S3Client({ ...options, forcePathStyle: endpoint !== undefined })
   }
-  // What the URL names goes before what the environment has pointed s3:// at.
+  // What the URL names takes precedence over where the environment points s3://.
   if (host.startsWith("amazonaws.")) return new sdk.S3Client({ ...options, endpoint: `https://s3.${region}.${host}` })
   return new sdk.S3Client({ ...options, endpoint: `https://${host}`, forcePathStyle: true })
 }
 
-/** Without one anywhere it is where Amazon looks for buckets by default; servers of one's own do not care. */
+/** Without a configured region, the one where Amazon looks for buckets by default; self-hosted servers ignore it. */
 const configuredRegion = async (sdk: typeof S3): Promise<string> => {
   const client = new sdk.S3Client({})
   try {
@@ -71,25 +70,25 @@ const configuredRegion = async (sdk: typeof S3): Promise<string> => {
   }
 }
 
-/** The upload that every request names. */
+/** Identifies the upload in every request. */
 interface Upload {
   readonly Bucket: string
   readonly Key: string
   readonly UploadId: string
 }
 
-/** Times that parts are removed until the store lists none: one that was under way may arrive after the first. */
+/** How many times parts are removed until the store lists none: a part under way may arrive after the first removal. */
 const discardAttempts = 4
 
 class S3Sink implements PartSink {
-  // S3 wants 5 MiB at least; two under way and one being filled are 24 MiB, and 10,000 of them 84 GB.
+  // S3 requires at least 5 MiB; two under way and one being filled are 24 MiB, and 10,000 of them 84 GB.
   readonly partBytes = 8 * 1024 * 1024
   readonly parallel = 2
   readonly maximumParts = 10_000
   readonly #sdk: typeof S3
   readonly #client: S3.S3Client
   readonly #upload: Upload
-  /** Whether the store wants to see each part's checksum again at the end. */
+  /** Whether the store requires each part's checksum again at the end. */
   readonly #checksummed: boolean
   readonly #parts: S3.CompletedPart[] = []
 
@@ -127,7 +126,7 @@ class S3Sink implements PartSink {
         const listing = await this.#client.send(new this.#sdk.ListPartsCommand(this.#upload), { abortSignal: signal })
         if ((listing.Parts ?? []).length === 0) return
       } catch {
-        // Gone, or not ours to list: then the store's word on the removal must do.
+        // Gone, or listing is not permitted: the store's response to the removal must be enough.
         return
       }
     }

@@ -1,12 +1,12 @@
 /**
- * What the path of an export names: a place that the client fills from the answer, or an object that the recorder writes.
+ * The destination that an export's path names: a place that the client fills from the response, or an object that the recorder writes.
  *
- * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that the same URL serves its driver. An address is canonical: whatever decides
- * about one (the allow-list) looks at bucket and key as they will be sent, never at the text. So what could be read in two ways is
- * refused: credentials, queries, ports, `.`, `..` and empty segments, also when they are percent-encoded.
+ * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that its driver accepts the same URL. An address is canonical:
+ * decisions about one (the allow-list) use bucket and key as they will be sent, never the text. So anything that could be read in two ways
+ * is rejected: credentials, queries, ports, `.`, `..` and empty segments, even percent-encoded.
  */
 
-/** Object stores that are written to; named after their URL schemes. */
+/** Supported object stores, named after their URL schemes. */
 export const providers = ["s3", "gs", "azure"] as const
 
 export type Provider = (typeof providers)[number]
@@ -15,8 +15,8 @@ export type Provider = (typeof providers)[number]
 export interface StoreAddress {
   readonly provider: Provider
   /**
-   * Where the URL itself says the store is: `amazonaws.com` or `amazonaws.com.cn` (buckets are global there), an R2 host, or
-   * `ACCOUNT.blob.core.windows.net`. `undefined`: where the environment says.
+   * The host, if the URL names the store by host: `amazonaws.com` or `amazonaws.com.cn` (buckets are global there), an R2 host, or
+   * `ACCOUNT.blob.core.windows.net`. `undefined`: the environment decides.
    */
   readonly host: string | undefined
   /** S3 only, if the URL names one. */
@@ -27,9 +27,9 @@ export interface StoreAddress {
   readonly key: string
 }
 
-/** What a path names, or why it names nothing. */
+/** The destination that a path names, or why it names none. */
 type PathReading =
-  /** A file path, `file:`, `memory:`, or a web address that is no store: the bytes are the answer, as SimKube's tracer does it. */
+  /** A file path, `file:`, `memory:`, or a web address that is not a store: the export is the response, as in SimKube's tracer. */
   | { readonly tag: "answer" }
   | { readonly tag: "store"; readonly address: StoreAddress }
   | { readonly tag: "refused"; readonly message: string }
@@ -42,7 +42,7 @@ export const readTargetPath = (path: string): PathReading => {
   return fault === undefined ? reading : refused(path, fault)
 }
 
-/** As {@link readTargetPath}, but the key may be anything, also empty: beginnings of addresses are read with it. */
+/** Like {@link readTargetPath}, but the key may be anything, even empty: used for prefixes of addresses. */
 export const readStoreUrl = (path: string): PathReading => {
   // URL parsers drop tabs and line feeds silently.
   if (/\p{Cc}/u.test(path)) return refused(path, "it has control characters")
@@ -77,12 +77,12 @@ export const addressUrl = ({ provider, host, region, bucket, key }: StoreAddress
   return `https://${host.startsWith("amazonaws.") ? `s3.${region === undefined ? "" : `${region}.`}` : ""}${host}/${path}`
 }
 
-/** A URL's store and what is left of its path, still encoded. */
+/** The store of a URL and the rest of its path, still encoded. */
 interface Place extends Omit<StoreAddress, "key"> {
   readonly path: string
 }
 
-/** `undefined`: no store. A text: why it is refused. */
+/** `undefined`: not a store. A string: why it is rejected. */
 const placeOf = (scheme: string, url: URL): Place | string | undefined => {
   const path = url.pathname.replace(/^\//, "")
   switch (scheme) {
@@ -135,7 +135,7 @@ const inAzure = (host: string, container: string, path: string): Place | undefin
   return { provider: "azure", host: `${account}.blob.core.windows.net`, region: undefined, bucket: container, path }
 }
 
-/** bytes of UTF-8: what all three stores allow. */
+/** Bytes of UTF-8 that all three stores allow. */
 const longestKey = 1024
 
 const keyFault = (key: string): string | undefined => {
@@ -150,7 +150,7 @@ const keyFault = (key: string): string | undefined => {
 
 const refused = (path: string, reason: string): PathReading => ({
   tag: "refused",
-  // A URL with credentials in it must not come back in an answer or a log.
+  // A URL with credentials in it must not appear in a response or a log.
   message: `cannot write to ${JSON.stringify(shortened(path.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/su, "?…")))}: ${reason}`,
 })
 

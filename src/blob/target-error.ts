@@ -3,16 +3,16 @@ import * as Schema from "effect/Schema"
 import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
 
 /**
- * What a person has to look at:
+ * What needs attention:
  * - `package-missing`: the store's SDK is not installed; the reason names it
  * - `credentials`: none were found, or they could not be read
- * - `denied`: the store knows who asks and refuses (401, 403)
+ * - `denied`: the store identified the caller and refused (401, 403)
  * - `no-bucket`: there is no such bucket, container or account
  * - `unreachable`: no connection, no name, no TLS
- * - `deadline`: connected, and no answer in time
+ * - `deadline`: connected, but no response in time
  * - `too-large`: more bytes than an object written in parts can have
- * - `aborted`: given up by whoever asked
- * - `failed`: anything else the store said
+ * - `aborted`: aborted by the caller
+ * - `failed`: any other error of the store
  */
 const targetFaults = [
   "package-missing",
@@ -28,15 +28,15 @@ const targetFaults = [
 
 type TargetFault = (typeof targetFaults)[number]
 
-/** An export did not get to its object store. */
+/** An export could not be written to its object store. */
 export class TargetError extends Schema.TaggedError<TargetError>()("TargetError", {
   provider: Schema.Literals(providers),
   bucket: Schema.String,
   key: Schema.String,
-  /** The address as it was given, in its canonical form. */
+  /** The address in its canonical form. */
   location: Schema.String,
   code: Schema.Literals(targetFaults),
-  /** In the store's words where it said something; one line, without secrets. */
+  /** The store's own message if it sent one; one line, without secrets. */
   reason: Schema.String,
 }) {
   override get message(): string {
@@ -50,22 +50,22 @@ export const targetError = (address: StoreAddress, code: TargetFault, reason: st
   return new TargetError({ provider, bucket, key, location: addressUrl(address), code, reason: presentable(reason) })
 }
 
-/** The error for whatever an SDK threw; what is one already stays as it is. */
+/** The error for a value that an SDK threw; a TargetError is returned as it is. */
 export const targetErrorOf = (address: StoreAddress, cause: unknown): TargetError => {
   if (cause instanceof TargetError) return cause
   const facts = factsOf(cause)
-  // Class names such as RestError tell nobody anything.
+  // Class names such as RestError explain nothing.
   const named = facts.codes.find((code) => !/(Error|^\d+)$/.test(code) && !facts.message.includes(code))
-  const said = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
-  const unsaid = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
-  return targetError(address, faultOf(facts), said === "" ? unsaid : said)
+  const detail = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
+  const fallback = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
+  return targetError(address, faultOf(facts), detail === "" ? fallback : detail)
 }
 
-/** What the errors of the three SDKs have in common, under various names. */
+/** The facts that the errors of the three SDKs share, under various names. */
 interface ErrorFacts {
-  /** Names and codes, the outermost first. */
+  /** Names and codes, outermost first. */
   readonly codes: ReadonlyArray<string>
-  /** HTTP status; 0 if there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
   readonly message: string
 }
@@ -100,10 +100,10 @@ const factsOf = (cause: unknown): ErrorFacts => {
     }
     if (message === "" && typeof error.message === "string") message = error.message
     visit(error.cause, depth + 1)
-    // Node tries several addresses and says what became of each; the SDKs keep some of it.
+    // Node tries several addresses and reports each failure; the SDKs keep some of that.
     if (Array.isArray(error.errors)) for (const each of error.errors.slice(0, 4)) visit(each, depth + 1)
     visit(error.response, depth + 1)
-    // Where Azure's SDK keeps the header that names the error of an answer without a body.
+    // Where Azure's SDK keeps the header with the error code when the response has no body.
     visit(error.details, depth + 1)
   }
   visit(cause, 0)
@@ -125,7 +125,7 @@ const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
     return "credentials"
   if (says(/^(NoSuchBucket|ContainerNotFound|PermanentRedirect)$/)) return "no-bucket"
   if (status === 401 || status === 403) return "denied"
-  // An upload that somebody else has ended is missing as well, in a bucket that is there.
+  // An upload that someone else has ended is also reported as missing, although the bucket exists.
   if (status === 404 && !says(/^(NoSuchUpload|NoSuchKey|BlobNotFound)$/)) return "no-bucket"
   if (status === 0 && says(connectionCodes)) return "unreachable"
   if (status === 0 && (says(/^(TimeoutError|AbortError|RequestTimeout)$/) || /timed? ?out/i.test(message)))
@@ -133,10 +133,10 @@ const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
   return "failed"
 }
 
-/** characters of a reason: it becomes one line of an answer and of the log. */
+/** Characters of a reason: it becomes one line of a response and of the log. */
 const longestReason = 400
 
-/** One line; signatures and upload sessions, which are credentials, are taken out. */
+/** Makes it one line and removes signatures and upload sessions, which are credentials. */
 const presentable = (reason: string): string => {
   const line = reason
     .replaceAll(/\s+/g, " ")

@@ -1,5 +1,6 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { randomBytes } from "node:crypto"
+import { backgroundClock } from "../clock.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
 import {
   type ConvertError,
@@ -16,7 +17,7 @@ import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefau
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
+import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 
@@ -125,7 +126,7 @@ const runConversion = async (
   const progress = createLiveLine({
     stream: terminal.standardError,
     isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: systemLiveClock,
+    clock: backgroundClock,
   })
   const started = now()
   try {

@@ -1,5 +1,6 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { randomBytes } from "node:crypto"
+import { backgroundClock } from "../clock.ts"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
@@ -17,7 +18,7 @@ import { type Destination, defaultServer, defaultStart, exportOptions } from "./
 import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
-import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
+import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
@@ -147,7 +148,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
   const answered = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const isWatched = isLive(terminal.standardError, terminal.environment)
-  const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: systemLiveClock })
+  const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
   let progress: ExportProgress | undefined
   try {
     const query = queryOf(order, await findRecorder(order, terminal, abort.signal))
@@ -155,13 +156,13 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
     const url = output?.kind === "store" ? output.url : localPath
     if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal)
     if (output?.kind === "store") {
-      progress = showProgress(line, systemLiveClock, "the recorder is writing")
+      progress = showProgress(line, backgroundClock, "the recorder is writing")
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
       return report(query, { place: written.location, events: undefined, ...written }, terminal)
     }
     const path = output?.path ?? "-"
-    progress = showProgress(line, systemLiveClock, "the recorder is preparing the trace")
+    progress = showProgress(line, backgroundClock, "the recorder is preparing the trace")
     const summary = await exportTrace({
       query,
       openSink: () => openSink(path, order.force, terminal, surroundings),

@@ -4,6 +4,7 @@
  * Log lines go to standard error; the live status line goes to standard output, and only if that is a terminal.
  */
 import { isIP } from "node:net"
+import { backgroundClock } from "../clock.ts"
 import {
   type CommandSyntax,
   count,
@@ -25,7 +26,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
-import { createLiveLine, systemLiveClock } from "./terminal/live-line.ts"
+import { createLiveLine } from "./terminal/live-line.ts"
 import { createLogger, levelOf } from "./terminal/log.ts"
 import { createLogSink } from "./terminal/log-sink.ts"
 import { formatCount } from "./terminal/quantities.ts"
@@ -145,7 +146,7 @@ const createOutput = (
   const line = createLiveLine({
     stream: standardOutput,
     isEnabled,
-    clock: systemLiveClock,
+    clock: backgroundClock,
   })
   const sink = createLogSink({
     stream: standardError,

@@ -1,8 +1,8 @@
 /**
- * Cron schedules as CronJobs take them: five fields with lists, ranges, steps and names, `@hourly` and its like, and
- * `@every 90s` (robfig/cron v3, ParseStandard).
+ * Cron schedules as CronJobs accept them: five fields with lists, ranges, steps and names, `@hourly` and similar, and `@every 90s`
+ * (robfig/cron v3, ParseStandard).
  *
- * A small parser of our own: the rules are robfig's, and the libraries differ from them where it shows.
+ * A small parser of our own: the rules are robfig's, and the libraries visibly differ from them.
  */
 
 import { parseDuration } from "./duration.ts"
@@ -22,7 +22,7 @@ interface Fields {
   readonly days: ReadonlySet<number>
   readonly months: ReadonlySet<number>
   readonly weekdays: ReadonlySet<number>
-  /** With `*` in one of the day fields both must match, else one of them. */
+  /** If a day field has `*`, both day fields must match, otherwise either of them. */
   readonly daysAreStar: boolean
 }
 
@@ -39,9 +39,9 @@ const descriptors: Readonly<Record<string, string>> = {
 const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
-/** `timeZone`: an IANA name; default UTC, where the real controller takes its machine's zone. */
+/** `timeZone`: an IANA name; default UTC (the real controller uses the zone of its machine). */
 export const parseSchedule = (text: string, timeZone = "UTC"): CronSchedule | ScheduleProblem => {
-  // A CronJob has a field for it.
+  // A CronJob sets its time zone in a field.
   if (text.includes("TZ")) return { problem: "cannot use TZ or CRON_TZ in schedule, use timeZone field instead" }
   const zone = wallClockOf(timeZone)
   if (zone === undefined) return { problem: `unknown time zone ${timeZone}` }
@@ -71,7 +71,7 @@ export const parseSchedule = (text: string, timeZone = "UTC"): CronSchedule | Sc
   return { next: (afterMs) => search({ minutes, hours, days, months, weekdays, daysAreStar }, zone, afterMs) }
 }
 
-/** robfig keeps the star of `*` and `?` also with the step 1. */
+/** robfig treats `*` and `?` with step 1 like a plain star. */
 const isStar = (field: string): boolean => field.split(",").some((part) => /^[*?](\/1)?$/.test(part))
 
 const parseField = (
@@ -92,7 +92,7 @@ const parseField = (
     const [, star, first = "", last, stepText] = match
     const step = Number(stepText ?? 1)
     const start = star === undefined ? read(first) : least
-    // A single number with a step runs to the end: `5/15` is `5-59/15`.
+    // A single number with a step means a range to the maximum: `5/15` is `5-59/15`.
     const end =
       star !== undefined || (last === undefined && stepText !== undefined)
         ? most
@@ -131,7 +131,7 @@ const search = (fields: Fields, read: ReadWallClock, afterMs: number): number | 
       ? fields.days.has(day) && fields.weekdays.has(weekday)
       : fields.days.has(day) || fields.weekdays.has(weekday)
     if (!fields.months.has(month) || !dayMatches) {
-      // To the hour before midnight, so that a change of the clock does not jump over the first hours of a day.
+      // Advances only to an hour before midnight, so that a clock change does not skip the first hours of a day.
       ms += (hour < 22 ? (22 - hour) * 60 : 60) * minuteMs - minute * minuteMs
     } else if (!fields.hours.has(hour)) ms += (60 - minute) * minuteMs
     else if (!fields.minutes.has(minute)) ms += minuteMs
@@ -170,7 +170,7 @@ const wallClockOf = (timeZone: string): ReadWallClock | undefined => {
       return { month: number("month"), day: number("day"), weekday, hour: number("hour"), minute: number("minute") }
     }
   } catch (error) {
-    // Only RangeError is thrown: no such zone.
+    // Only RangeError is expected: the zone does not exist.
     if (error instanceof RangeError) return undefined
     throw error
   }

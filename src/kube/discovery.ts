@@ -1,9 +1,9 @@
 /**
- * From a kind's name to where its objects are: one small document per group version (`/api/v1`, `/apis/apps/v1`), not
- * the aggregated one (44 kB on an empty cluster, megabytes on one with many CRDs).
+ * Finds where a kind's objects are: one small document per group version (`/api/v1`, `/apis/apps/v1`), not the aggregated one (44 kB on an
+ * empty cluster, megabytes on one with many CRDs).
  *
- * A kind that is not installed is an answer (`absent`), not an error: it may be installed later. Asking again is the
- * caller's; nothing is cached here.
+ * A kind that is not installed is a result (`absent`), not an error: it may be installed later. Nothing is cached here; the caller repeats
+ * the look-up.
  */
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "./gvk.ts"
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "./http/request-once.ts"
@@ -11,9 +11,9 @@ import type { ReadTransport } from "./http/transport.ts"
 import { groupVersionPath, type Kind } from "./kind.ts"
 import { type ApiStatus, statusOfResponse } from "./status.ts"
 
-/** A kind as the server describes it. Plain data. */
+/** The server's description of a kind. Plain data. */
 export interface ApiResource extends Kind {
-  /** `get`, `list`, `watch`, …: what the server offers, whoever asks. */
+  /** `get`, `list`, `watch`, …: what the server supports, regardless of permissions. */
   readonly verbs: ReadonlyArray<string>
 }
 
@@ -23,12 +23,12 @@ export type Discovery =
       readonly tag: "absent"
       /** Whether the whole group version is unknown, or only the kind in it. */
       readonly missing: "group-version" | "kind"
-      /** One sentence; names the kind as it is spelt there if only letter case differs. */
+      /** One sentence; if only letter case differs, it names the kind as the server spells it. */
       readonly detail: string
     }
-  /** The server answered, but not with a list of resources. */
+  /** The server responded, but not with a list of resources. */
   | { readonly tag: "failed"; readonly status: ApiStatus }
-  /** No complete answer. */
+  /** No complete response. */
   | { readonly tag: "unreachable"; readonly failure: RequestFailure; readonly detail: string }
 
 /** Asks the server for one kind. Never rejects; one request, no retry. */
@@ -51,7 +51,7 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
     const message = `${groupVersionPath(gvk)} did not return an APIResourceList: is this a Kubernetes API server?`
     return { tag: "failed", status: { code: 200, reason: "", message, causes: [], retryAfterSeconds: undefined } }
   }
-  // Sub-resources (`deployments/scale`) carry kinds too, of other groups even.
+  // Subresources (`deployments/scale`) have kinds too, some of other groups.
   const resources = entries.filter((entry) => !entry.name.includes("/"))
   const ofKind = resources.filter((entry) => entry.kind === gvk.kind)
   // Several resources may share a kind (bindings, reviews); the one that can be watched is the one to record.
@@ -66,8 +66,8 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
 }
 
 /**
- * An API server answers an unknown group with text/plain, not with a Status. The core group is always there, and HTML
- * comes from something else: both mean that the address is wrong, and to wait for a kind there would be for ever.
+ * An API server responds to an unknown group with text/plain, not with a Status. The core group always exists, and HTML comes from
+ * something else: in both cases the address is wrong, and waiting for a kind there would never end.
  */
 const readNotFound = (gvk: GroupVersionKind, headers: ReadonlyMap<string, string>, status: ApiStatus): Discovery => {
   const isHtml = headers.get("content-type")?.toLowerCase().includes("html") === true

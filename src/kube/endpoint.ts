@@ -1,8 +1,8 @@
 /**
  * Everything a worker needs to talk to one API server, as plain data that crosses a thread boundary.
  *
- * Made by the credentials module on the main thread (the only place that loads `@kubernetes/client-node`) and handed
- * to workers, again whenever a token or a certificate changes. It holds secrets: never log it.
+ * Created by the credentials module on the main thread (the only place that loads `@kubernetes/client-node`) and passed to workers, again
+ * whenever a token or a certificate changes. It contains secrets: never log it.
  */
 export interface ApiEndpoint {
   /** `https://host:port` or `http://host:port`, with an optional path prefix and no trailing slash. */
@@ -22,12 +22,12 @@ export interface ApiEndpoint {
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
 }
 
-/** Where endpoints come from whose credentials change with time; `src/kube/credentials` provides one for a kubeconfig. */
+/** A source of endpoints whose credentials change over time; `src/kube/credentials` provides one for a kubeconfig. */
 export interface EndpointSource {
-  /** What to talk to the server with now; the same object as before while nothing has changed. */
+  /** The current endpoint; the same object as before while nothing has changed. */
   endpoint(): Promise<ApiEndpoint>
-  /** The server answered 401 to what `endpoint` returned: fetches fresh credentials for the next call of `endpoint`. */
+  /** Call it when the server returned 401 to the last endpoint: fetches fresh credentials for the next call of `endpoint`. */
   onUnauthorized(): Promise<void>
-  /** Why the last refresh failed, while older credentials are still used. */
+  /** Why the last refresh failed, while older credentials are still in use. */
   readonly problem?: { readonly message: string } | undefined
 }

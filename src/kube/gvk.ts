@@ -1,6 +1,6 @@
 /**
- * Group, version and kind: how Kubernetes names a type, and how SimKube and we write it as one string
- * (`apps/v1.Deployment`, core group `v1.Pod`).
+ * Group, version and kind: Kubernetes' name of a type, and its spelling as one string in SimKube and here (`apps/v1.Deployment`, core group
+ * `v1.Pod`).
  */
 
 /** The name of a Kubernetes type. `group` is the empty string for the core group. */
@@ -11,8 +11,8 @@ export interface GroupVersionKind {
 }
 
 /**
- * Reads `group/version.kind` or `version.kind`; a leading `/` is accepted because SimKube accepts it (`/v1.Pod`
- * is `v1.Pod`). Answers `undefined` for anything else; the caller knows where the text came from and says so.
+ * Parses `group/version.kind` or `version.kind`; a leading `/` is accepted because SimKube accepts it (`/v1.Pod` is `v1.Pod`). Returns
+ * `undefined` for anything else; the caller knows the text's origin and reports the error.
  */
 export const parseGvk = (text: string): GroupVersionKind | undefined => {
   const match = /^(?:([^/]*)\/)?([^/.]+)\.([^/.]+)$/.exec(text)

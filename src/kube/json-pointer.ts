@@ -1,8 +1,8 @@
 /**
- * JSON pointers (RFC 6901): how a configuration names a place in an object.
+ * JSON pointers (RFC 6901), which name a place in an object in the configuration.
  *
- * The grammar is also that of SimKube's extended pointers, in which the reference token `*` matches every element of an
- * array: here that is an ordinary token.
+ * SimKube's extended pointers have the same grammar, with the reference token `*` for every element of an array: here that is an ordinary
+ * token.
  */
 
 /** Why `text` is not a JSON pointer, as a phrase that continues "… because it"; `undefined` if it is one. */
@@ -14,14 +14,14 @@ export const pointerFault = (text: string): string | undefined => {
 }
 
 /**
- * The reference tokens of a pointer, unescaped (`~1` is `/`, `~0` is `~`): `/metadata/annotations/a~1b` becomes
- * `["metadata", "annotations", "a/b"]`. `undefined` for text that is no pointer or the empty one, which names the whole
- * object; the caller knows where the text came from and says so.
+ * The reference tokens of a pointer, unescaped (`~1` is `/`, `~0` is `~`): `/metadata/annotations/a~1b` becomes `["metadata",
+ * "annotations", "a/b"]`. `undefined` for text that is not a pointer, and for the empty pointer, which names the whole object; the caller
+ * knows the text's origin and reports the error.
  */
 export const parseJsonPointer = (text: string): ReadonlyArray<string> | undefined => {
   if (text === "" || pointerFault(text) !== undefined) return undefined
-  return text
-    .slice(1)
-    .split("/")
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
+  return text.slice(1).split("/").map(unescapedToken)
 }
+
+/** A reference token as the key that it names; a `~` that begins no escape sequence stays. */
+export const unescapedToken = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~")

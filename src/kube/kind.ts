@@ -1,8 +1,8 @@
-/** Kinds as requests need them: from a kind to the paths of its objects. */
+/** Kinds as requests need them, and the paths of their objects. */
 
 import type { GroupVersionKind } from "./gvk.ts"
 
-/** Where the objects of a kind are. An `ApiResource` of discovery is one. */
+/** A kind and where its objects are. An `ApiResource` of discovery is one. */
 export interface Kind {
   readonly gvk: GroupVersionKind
   /** Plural, lower case: `deployments`. */
@@ -17,8 +17,7 @@ export const groupVersionPath = ({ group, version }: Pick<GroupVersionKind, "gro
     : `/apis/${encodeURIComponent(group)}/${encodeURIComponent(version)}`
 
 /**
- * The path of a collection: of one namespace, or of all if none is given. A namespace given for a cluster-scoped kind is
- * ignored, since its objects are in none.
+ * The path of a collection: in one namespace, or in all if none is given. For a cluster-scoped kind the namespace is ignored.
  */
 export const collectionPath = ({ gvk, plural, namespaced }: Kind, namespace?: string): string => {
   const isInNamespace = namespaced && namespace !== undefined && namespace !== ""
@@ -26,6 +25,6 @@ export const collectionPath = ({ gvk, plural, namespaced }: Kind, namespace?: st
   return `${groupVersionPath(gvk)}${scope}/${encodeURIComponent(plural)}`
 }
 
-/** The path of one object, or of a subresource of it. */
+/** The path of one object, or of one of its subresources. */
 export const objectPath = (kind: Kind, namespace: string | undefined, name: string, subresource?: string): string =>
   `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`

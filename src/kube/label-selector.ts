@@ -1,17 +1,16 @@
 /**
- * Label selectors: read from one line (`app=web,tier in (a,b),!canary`) or from a LabelSelector object, and matched.
+ * Parses and matches label selectors: one line of text (`app=web,tier in (a,b),!canary`) or a LabelSelector object.
  *
- * What is accepted here the API server accepts too (k8s.io/apimachinery, package labels), and the other way round. What is
- * refused comes with a reason.
+ * Accepts exactly what the API server accepts (k8s.io/apimachinery, package labels). A rejected selector comes with a reason.
  */
 
 /** How a requirement compares a label's value. `Gt` and `Lt` compare integers and have no form in an object. */
-export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
+type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
 
 export interface LabelRequirement {
   readonly key: string
   readonly operator: LabelOperator
-  /** Empty for `Exists` and `DoesNotExist`, one integer for the comparisons, else one value or more. */
+  /** Empty for `Exists` and `DoesNotExist`, one integer for `Gt` and `Lt`, else at least one value. */
   readonly values: readonly string[]
 }
 
@@ -19,7 +18,7 @@ export interface LabelRequirement {
 export type LabelSelector = readonly LabelRequirement[]
 
 /** Why a text is no selector, on one line. */
-export interface LabelSelectorProblem {
+interface LabelSelectorProblem {
   readonly problem: string
 }
 
@@ -36,7 +35,7 @@ export interface LabelSelectorObject {
     | undefined
 }
 
-/** Labels as they come in JSON; absent is the same as none. */
+/** Labels as they come in JSON; absent means none. */
 export type Labels = Readonly<Record<string, unknown>> | undefined
 
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean => {
@@ -50,7 +49,7 @@ const meets = (labels: Labels, { key, operator, values }: LabelRequirement): boo
     case "In":
       return typeof value === "string" && values.includes(value)
     case "NotIn":
-      // A missing label is not in the set: the server's rule, and the one that surprises people.
+      // A missing label is not in the set: the server's rule, although it surprises people.
       return typeof value !== "string" || !values.includes(value)
     case "Exists":
       return value !== undefined
@@ -86,7 +85,7 @@ const isSetOperator = (operator: string): operator is (typeof setOperators)[numb
 export const selectorMatches = (selector: LabelSelectorObject | undefined, labels: Labels): boolean =>
   selector !== undefined && matchesLabels(requirementsOf(selector), labels)
 
-/** As one line, in the order of the keys; `undefined` if an operator is unknown. No selector is the empty text. */
+/** The selector as one line, in the order of the keys; `undefined` if an operator is unknown. No selector is the empty string. */
 export const selectorText = (selector: LabelSelectorObject | undefined): string | undefined => {
   const terms = [
     ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, term: `${key}=${value}` })),
@@ -107,7 +106,7 @@ const expressionText = (key: string, operator: string, values: string): string |
 
 type Read = { readonly requirement: LabelRequirement; readonly rest: string } | LabelSelectorProblem
 
-/** Reads a selector; the empty text has no requirements. */
+/** Parses a selector; the empty string has no requirements. */
 export const parseLabelSelector = (text: string): LabelSelector | LabelSelectorProblem => {
   const requirements: LabelRequirement[] = []
   let rest = text.trim()
@@ -154,7 +153,7 @@ const checked = (requirement: LabelRequirement, rest: string): Read => {
   return problem === undefined ? { requirement, rest } : { problem }
 }
 
-/** What is wrong with the key or the values of a requirement. */
+/** What is wrong with the key or the values of a requirement; `undefined` if it is valid. */
 export const requirementFault = ({ key, operator, values }: LabelRequirement): string | undefined => {
   const keyFault = labelKeyFault(key)
   if (keyFault !== undefined) return keyFault
@@ -166,10 +165,10 @@ export const requirementFault = ({ key, operator, values }: LabelRequirement): s
   return undefined
 }
 
-/** At most 18 digits: the server takes 64 bits. */
+/** At most 18 digits, because the server uses 64 bits. */
 const isInteger = (text: string): boolean => /^[+-]?\d{1,18}$/.test(text)
 
-/** Label names and values: 1–63 letters, digits, `-`, `_`, `.`, beginning and ending with a letter or digit. */
+/** Label names and values: 1–63 letters, digits, `-`, `_`, `.`, starting and ending with a letter or digit. */
 const qualifiedName = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
@@ -186,7 +185,7 @@ const labelKeyFault = (key: string): string | undefined => {
 
 const longestQuote = 60
 
-/** On one line, nothing invisible, never long. */
+/** Quotes text for a message: one line, short, invisible characters escaped. */
 const quoted = (text: string): string =>
   JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

@@ -1,4 +1,4 @@
-/** The formats of names, label keys and values, and what the server says about text that breaks them. */
+/** The formats of names, label keys and values, and the server's messages for text that violates them. */
 
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`
@@ -17,7 +17,7 @@ const labelText = whole(labelValueFormat)
 const configKey = whole(configKeyFormat)
 const percent = whole(percentFormat)
 
-/** Complaints about a text; empty when it is fine. */
+/** The messages about a text; empty if it is valid. */
 export type Complaints = ReadonlyArray<string>
 
 const fine: Complaints = []
@@ -27,7 +27,7 @@ const explain = (what: string, format: string, ...examples: ReadonlyArray<string
 
 const tooLong = (limit: number): string => `must be no more than ${limit} characters`
 
-/** Lengths count bytes in Go; whatever is not ASCII breaks the pattern anyway. */
+/** Go counts lengths in bytes; text that is not ASCII fails the pattern anyway. */
 const checked = (text: string, limit: number, pattern: RegExp, complaint: () => string): Complaints => {
   const fits = text.length <= limit
   const matches = pattern.test(text)
@@ -72,7 +72,7 @@ export const hostLabelComplaints = (text: string): Complaints =>
     ),
   )
 
-/** Names in RBAC: anything that can be one segment of a path. */
+/** Names in RBAC: any valid path segment. */
 export const pathSegmentComplaints = (text: string): Complaints => {
   if (text === "." || text === "..") return [`may not be '${text}'`]
   return ["/", "%"].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`)

@@ -1,10 +1,10 @@
-/** Amounts such as `100m`, `1.5Gi`, `2e3` or the number 2, read and spelt as Kubernetes does. */
+/** Amounts such as `100m`, `1.5Gi`, `2e3` or the number 2, parsed and written as Kubernetes does. */
 
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
 const decimalSuffixes = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"]
 const form = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?\d+))?$/
 
-/** The amount in units, exact up to 2^53 and to 15 digits beyond; `undefined` for what is no quantity. */
+/** The amount in units, exact up to 2^53 and to 15 digits beyond; `undefined` if it is not a quantity. */
 export const quantityOf = (value: unknown): number | undefined => {
   if (typeof value === "number") return value
   const match = typeof value === "string" ? form.exec(value) : null
@@ -15,16 +15,16 @@ export const quantityOf = (value: unknown): number | undefined => {
   return Number(`${digits}e${exponent ?? (decimalSuffixes.indexOf(decimal) - 3) * 3}`)
 }
 
-/** In thousandths, rounded up as the scheduler rounds; 0 for what is no quantity. */
+/** In thousandths, rounded up as the scheduler rounds; 0 if it is not a quantity. */
 export const thousandths = (value: unknown): number =>
   Math.ceil(Number(((quantityOf(value) ?? 0) * 1000).toPrecision(15)))
 
-/** Whole units, rounded up; 0 for what is no quantity. */
+/** Whole units, rounded up; 0 if it is not a quantity. */
 export const wholeUnits = (value: unknown): number => Math.ceil(quantityOf(value) ?? 0)
 
 /**
- * The canonical spelling: the largest suffix that leaves a whole number, of the family the amount was written in
- * (`1024Mi` is `1Gi`, `1000m` is `1`). What is no quantity is returned as it is.
+ * The canonical spelling: the largest suffix that leaves a whole number, of the family the amount was written in (`1024Mi` is `1Gi`,
+ * `1000m` is `1`). Returns anything that is not a quantity unchanged.
  */
 export const canonicalQuantity = (value: unknown): unknown => {
   const amount = quantityOf(value)
@@ -33,7 +33,7 @@ export const canonicalQuantity = (value: unknown): unknown => {
   if (/[eE][+-]?\d/.test(written)) return value
   if (amount === 0) return "0"
   if (/[KMGTPE]i$/.test(written) && Number.isInteger(amount)) return withSuffix(amount, binarySuffixes, 1024)
-  // Finer than a thousandth is rounded up, so that asking for anything never becomes asking for nothing.
+  // Anything finer than a thousandth is rounded up, so that a small request never becomes zero.
   return withSuffix(thousandths(amount), decimalSuffixes.slice(2), 1000)
 }
 

@@ -1,23 +1,22 @@
 /**
  * Resource versions as values that can be compared.
  *
- * The API calls them opaque, yet a recorder that resumes and overlaps watches must order them. Rule 13 of
- * docs/facts/watch-protocol.md: versions of one kind are compared as integers of up to 20 digits (etcd's revision is a 64-bit
- * counter). Numbers up to 2^53−1 stay JavaScript numbers because they cost no allocation; larger ones become
- * bigints, and JavaScript compares the two kinds with each other exactly. A server whose versions are not integers
- * yields `undefined` here and is handled by remembering the versions seen.
+ * The API calls them opaque, yet a recorder that resumes and overlaps watches must order them. Rule 13 of docs/facts/watch-protocol.md:
+ * versions of one kind are compared as integers of up to 20 digits (etcd's revision is a 64-bit counter). Numbers up to 2^53−1 stay
+ * JavaScript numbers because they cost no allocation; larger ones become bigints, which JavaScript compares with numbers exactly. If a
+ * server's versions are not integers, this returns `undefined` and the caller remembers the versions it has seen.
  */
 
 /** An integer resource version. `0` never names a state: servers start counting at 1. */
 export type ResourceVersion = number | bigint
 
-/** Reads 1–20 decimal digits; anything else (empty, signs, letters) is `undefined`: the version is opaque. */
+/** Parses 1–20 decimal digits; `undefined` for anything else (empty, signs, letters): the version is opaque. */
 export const parseResourceVersion = (text: string): ResourceVersion | undefined => {
   if (!/^\d{1,20}$/.test(text)) return undefined
   return text.length <= 15 ? Number(text) : normalise(BigInt(text))
 }
 
-/** Keeps one representation per value so that `===` agrees with equality. */
+/** Keeps one representation per value so that `===` means equality. */
 const normalise = (value: bigint): ResourceVersion => (value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value)
 
 /** Negative, zero or positive, as `left` is below, equal to or above `right`. Valid only within one epoch. */

@@ -1,34 +1,34 @@
 /**
- * What an API server (or something in front of it) says when it refuses: one shape for Status bodies, in-stream ERROR
- * objects, and the text or HTML that proxies and gateways answer with.
+ * The error response of an API server (or of something in front of it): one shape for Status bodies, in-stream ERROR objects, and the text
+ * or HTML that proxies and gateways return.
  *
- * Pure; never throws, whatever the bytes are.
+ * Pure; never throws, whatever the bytes.
  */
 
 import { isRecord } from "../is-record.ts"
 
 /** One entry of `details.causes`. */
 interface ApiStatusCause {
-  /** `ResourceVersionTooLarge`, `FieldValueInvalid`, …; the empty string if the server left it out. */
+  /** `ResourceVersionTooLarge`, `FieldValueInvalid`, …; the empty string if the server sent none. */
   readonly reason: string
   readonly message?: string
-  /** The field meant, such as `sendInitialEvents`. */
+  /** The field concerned, such as `sendInitialEvents`. */
   readonly field?: string
 }
 
 export interface ApiStatus {
-  /** HTTP status code. In-stream objects without one get that of their reason, else 500. */
+  /** HTTP status code. In-stream objects without one get the code of their reason, else 500. */
   readonly code: number
-  /** Kubernetes' word for it (`Expired`, `Forbidden`, …); derived from the code if the body has none; possibly empty. */
+  /** Kubernetes' reason (`Expired`, `Forbidden`, …); derived from the code if the body has none; may be empty. */
   readonly reason: string
   /** One line for people, at most 500 characters; never empty. */
   readonly message: string
   readonly causes: ReadonlyArray<ApiStatusCause>
-  /** Seconds to wait before asking again: from the body or the `Retry-After` header. */
+  /** Seconds to wait before retrying: from the body or the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined
 }
 
-/** apimachinery's `StatusReason` constants for the codes that an API server answers a read with. */
+/** apimachinery's `StatusReason` constants for the codes that an API server returns for a read. */
 const reasons: ReadonlyArray<readonly [code: number, reason: string]> = [
   [400, "BadRequest"],
   [401, "Unauthorized"],
@@ -37,7 +37,7 @@ const reasons: ReadonlyArray<readonly [code: number, reason: string]> = [
   [405, "MethodNotAllowed"],
   [406, "NotAcceptable"],
   [409, "Conflict"],
-  // Also "Gone", which is what the HTTP status alone would mean; 410 from an API server is nearly always this.
+  // Also "Gone", which is what the HTTP status alone would mean; a 410 of an API server is nearly always this.
   [410, "Expired"],
   [413, "RequestEntityTooLarge"],
   [415, "UnsupportedMediaType"],
@@ -51,12 +51,12 @@ const reasonOfCode = new Map(reasons)
 const codeOfReason = new Map([...reasons.map(([code, reason]) => [reason, code] as const), ["Gone", 410] as const])
 
 const maximumMessage = 500
-/** A day: more is a mistake of the server, and would look like a recorder that hangs. */
+/** A day: a longer wait is a mistake of the server, and would make the recorder look hung. */
 const maximumRetryAfterSeconds = 86_400
 
 /**
- * Reads a parsed Status object, as it stands in an ERROR event of a watch. Answers `undefined` if it is none.
- * `httpCode` is used when the object has no valid code of its own.
+ * Reads a parsed Status object, as in an ERROR event of a watch. Returns `undefined` if it is not a Status. `httpCode` is used if the
+ * object has no valid code of its own.
  */
 export const readStatusObject = (value: unknown, httpCode?: number): ApiStatus | undefined => {
   const status = record(value)
@@ -84,8 +84,8 @@ export const readStatus = (body: Uint8Array | string, httpCode?: number): ApiSta
 }
 
 /**
- * The status of an HTTP answer that is not what was asked for. The body may be anything; what a proxy wrote becomes
- * the message, without its markup. `headers` have lower-case names.
+ * The status of an unexpected HTTP response. The body may be anything; a proxy's text becomes the message, without its markup. `headers`
+ * have lower-case names.
  */
 export const statusOfResponse = (
   httpCode: number,
@@ -95,14 +95,14 @@ export const statusOfResponse = (
   const retryAfter = readRetryAfter(headers.get("retry-after"), headers.get("date"))
   const status = readStatus(body, httpCode)
   if (status !== undefined) return { ...status, retryAfterSeconds: status.retryAfterSeconds ?? retryAfter }
-  // Only the beginning is decoded: the message needs no more, and an error page may be large.
+  // Only the start is decoded: the message needs no more, and an error page may be large.
   const beginning = typeof body === "string" ? body.slice(0, 8192) : Buffer.from(body.subarray(0, 8192)).toString()
   const reason = reasonOfCode.get(httpCode) ?? ""
-  const said = oneLine(withoutMarkup(beginning))
+  const line = oneLine(withoutMarkup(beginning))
   return {
     code: httpCode,
     reason,
-    message: said === "" ? `HTTP status ${httpCode}${reason === "" ? "" : ` (${reason})`}` : said,
+    message: line === "" ? `HTTP status ${httpCode}${reason === "" ? "" : ` (${reason})`}` : line,
     causes: [],
     retryAfterSeconds: retryAfter,
   }
@@ -112,7 +112,7 @@ const parseJson = (json: string): unknown => {
   try {
     return JSON.parse(json)
   } catch (error) {
-    // Not JSON is an answer here, as good as any other; only SyntaxError is thrown.
+    // A body that is not JSON is allowed here; only SyntaxError is expected.
     if (error instanceof SyntaxError) return undefined
     throw error
   }
@@ -144,7 +144,7 @@ const readCause = (value: unknown): ReadonlyArray<ApiStatusCause> => {
   ]
 }
 
-/** RFC 9110 §10.2.3: seconds, or a date; the date counts from the server's own clock, not from ours. */
+/** RFC 9110 §10.2.3: seconds, or a date, which is relative to the server's own clock, not ours. */
 const readRetryAfter = (value: string | undefined, date: string | undefined): number | undefined => {
   if (value === undefined) return undefined
   if (/^\d+$/.test(value)) return seconds(Number(value))
@@ -160,7 +160,7 @@ const withoutMarkup = (body: string): string =>
         .replace(/&nbsp;/g, " ")
     : body
 
-/** Control characters would reach terminals through log lines. */
+/** Control characters are replaced because they would reach terminals through log lines. */
 const oneLine = (message: string): string => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   const line = message.replace(/[\s\x00-\x1f\x7f-\x9f]+/g, " ").trim()

@@ -23,7 +23,7 @@ type Spec = ActorSpec<OwnerResolverConfig, typeof ownerResolverDefinition.contro
 type Resolver = Supervisor<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
 type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "name" | "call">
 
-export interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
+interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
   readonly restart: RestartPolicy
   /** How to talk to the API server at the moment. */
   readonly endpoint: () => Promise<OwnerResolverConfig["endpoint"]>

@@ -1,8 +1,8 @@
 /**
- * Runs one life of an actor in the current thread: boots the body, attaches links as they are made, answers control
- * calls, and stops in order (close the scope, drain the outboxes that lead downstream, say so).
+ * Runs one life of an actor in the current thread: boots the body, attaches links as they are made, serves control calls, and stops in
+ * order (closes the scope, drains the outboxes that lead downstream, reports the end).
  *
- * The same code runs in a worker and, for tests of logic, in the test's own thread with its clock.
+ * The same code runs in a worker and, in tests of logic, in the test's own thread with its clock.
  */
 import type { MessagePort } from "node:worker_threads"
 import * as Cause from "effect/Cause"
@@ -34,12 +34,12 @@ export type HostCommand =
       readonly port: MessagePort
     }
   | { readonly type: "metrics" }
-  /** `answers`: outboxes of upstream links. They carry answers to senders that stop first, so nobody is left to take those. */
+  /** `answers`: outboxes of upstream links. Their receivers are senders that have already stopped, so they are not drained. */
   | { readonly type: "stop"; readonly drainMs: number; readonly answers: ReadonlyArray<string> }
 
 /**
- * From the host to the supervisor. A crash is `refused` when the body failed with an error of its own at start (a directory in
- * use), as opposed to a defect.
+ * From the host to the supervisor. A crash has `refused` set if the body failed at start with a tagged error (a directory in use), as
+ * opposed to a defect.
  */
 export type HostEvent =
   | { readonly type: "running" }
@@ -52,16 +52,16 @@ export type HostEvent =
 export interface ActorMetrics {
   /** Bytes of the thread's JavaScript heap in use. */
   readonly heapUsedBytes: number
-  /** Bytes outside the heap that its objects hold: buffers, compression contexts. Shared memory is not among them. */
+  /** Bytes outside the heap that its objects hold, such as buffers and compression contexts. Excludes shared memory. */
   readonly externalBytes: number
   readonly outboxes: Readonly<Record<string, OutboxMetrics>>
   readonly inboxes: Readonly<Record<string, InboxMetrics>>
 }
 
 /** How the host speaks to its supervisor: a worker's parent port, or a channel in tests. */
-export interface HostChannel {
+interface HostChannel {
   post(event: HostEvent): void
-  /** The life is over after a crash: a worker exits, a local host falls silent. */
+  /** Ends the life after a crash: a worker exits, a local host stops sending. */
   end(): void
 }
 
@@ -75,7 +75,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   readonly #scope = Effect.runSync(Scope.make())
   readonly #outboxes = new Map<string, Outbox>()
   readonly #inboxes = new Map<string, Inbox>()
-  /** Links made before the body asked for the mailbox: one port per outbox, any number per inbox. */
+  /** Links made before the body created the mailbox: one port per outbox, any number per inbox. */
   readonly #earlyOutboxes = new Map<string, MessagePort>()
   readonly #earlyInboxes = new Map<string, Array<AttachInbox>>()
   readonly #streams: OpenStreams
@@ -179,7 +179,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
       outbox.attach(port)
       return
     }
-    // Not made here: only the body knows its window.
+    // The outbox is not created here: only the body knows its window.
     this.#earlyOutboxes.get(mailbox)?.close()
     this.#earlyOutboxes.set(mailbox, port)
   }
@@ -268,7 +268,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   }
 }
 
-/** A stack is kept for defects; a tagged error says what it means in its message. */
+/** Defects keep their stack; the message of a tagged error is enough. */
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   return "_tag" in cause ? `${String(cause._tag)}: ${cause.message}` : (cause.stack ?? cause.message)

@@ -1,9 +1,9 @@
 /**
- * A set of supervised actors and the links between them, with one scope.
+ * A set of supervised actors and the links between them, in one scope.
  *
- * Links are made anew whenever either end starts another life. Closing the scope stops the actors in waves, senders
- * before the receivers they feed, so that what a source has read is drained, acknowledged and on disk when the process ends.
- * A single actor can be removed in order as well; all others keep their lives and their links.
+ * Links are made anew whenever either end starts another life. Closing the scope stops the actors in waves, senders before the receivers
+ * they feed, so that what a source has read is drained, acknowledged and on disk when the process ends. A single actor can be removed the
+ * same way; all others keep their lives and their links.
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
@@ -27,8 +27,8 @@ interface Link {
 }
 
 /**
- * `downstream` links carry what must be drained: at shutdown the sender stops first. `upstream` links carry answers back
- * to a source: they do not count for the order, and what is left in them is not waited for, because the source is gone.
+ * `downstream` links carry what must be drained: at shutdown the sender stops first. `upstream` links carry answers back to a source: they
+ * do not affect the order, and what is left in them is not waited for, because the source is gone.
  */
 export type LinkDirection = "downstream" | "upstream"
 
@@ -37,13 +37,13 @@ export interface ActorStatus {
   readonly role: string
   readonly state: ActorState
   readonly restarts: number
-  /** Absent while the actor does not run or does not answer. */
+  /** Absent if the actor is not running or does not respond. */
   readonly metrics?: ActorMetrics
 }
 
 export interface ActorSystemOptions {
   readonly clock?: Clock
-  /** In [0, 1): the jitter of restarts. */
+  /** Returns a number in [0, 1) for the jitter of restarts. */
   readonly random?: () => number
   /** ms that each actor's mailboxes may take to drain when the system stops. Default 5 s. */
   readonly drainMs?: number
@@ -55,7 +55,7 @@ export class ActorSystem {
   readonly #drainMs: number
   readonly #actors = new Map<string, AnySupervisor>()
   #links: Array<Link> = []
-  /** Links that answered actors which were removed: what is left in those mailboxes is never taken. */
+  /** Upstream links whose receiver was removed: what is left in those mailboxes is never received. */
   readonly #unanswered: Array<Pick<Link, "mailbox" | "from">> = []
   #stopping: Promise<ReadonlyArray<string>> | undefined
 
@@ -73,7 +73,7 @@ export class ActorSystem {
     )
   }
 
-  /** Starts an actor; it runs once its body has answered its control handlers ({@link Supervisor.running}). */
+  /** Starts an actor; it runs once its body has returned its control handlers ({@link Supervisor.running}). */
   spawn<Config, Control extends ControlInterface, Report>(
     spec: ActorSpec<Config, Control, Report>,
   ): Supervisor<Config, Control, Report> {
@@ -86,8 +86,8 @@ export class ActorSystem {
   }
 
   /**
-   * Feeds the mailbox of `to` from the outbox of the same name of `from`, in every life of both. Either may be spawned
-   * later. An outbox has one receiver, a mailbox any number of senders: who answers many has an outbox for each.
+   * Feeds the mailbox of `to` from the outbox of the same name of `from`, in every life of both. Either may be spawned later. An outbox has
+   * one receiver, a mailbox any number of senders: an actor that sends answers to many has an outbox for each.
    */
   link(
     mailbox: string,
@@ -102,15 +102,15 @@ export class ActorSystem {
     this.#connect(link)
   }
 
-  /** Whether it was told to stop: nothing can be spawned any more. */
+  /** Whether the system is stopping or has stopped: nothing can be spawned any more. */
   get isStopping(): boolean {
     return this.#stopping !== undefined
   }
 
   /**
-   * Stops one actor in order, then forgets it and its links: its name is free for another spawn, which has to be linked anew.
-   * Until it has ended it stays linked, so that a receiver that starts again meanwhile still gets what it sends. Answers
-   * whether it was drained in time (`drainMs` of the system); without that, its last frames may not have been acknowledged.
+   * Stops one actor in order, then forgets it and its links: its name is free for another spawn, which must be linked anew. Until it has
+   * ended it stays linked, so that a receiver that restarts meanwhile still gets its frames. Returns whether it was drained in time
+   * (`drainMs` of the system); if not, its last frames may not have been acknowledged.
    *
    * Throws an Error if there is no such actor.
    */
@@ -118,7 +118,7 @@ export class ActorSystem {
     const actor = this.#actors.get(name)
     if (actor === undefined) throw new Error(`no actor is named ${name}`)
     const drained = await actor.stop(this.#drainMs, this.#answersOf(name))
-    // Removed twice at once: the second must not take away who has the name by now.
+    // Two concurrent removals: the second must not remove a new actor of the same name.
     if (this.#actors.get(name) !== actor) return drained
     this.#actors.delete(name)
     for (const { mailbox, from, to, direction } of this.#links) {
@@ -141,7 +141,7 @@ export class ActorSystem {
     )
   }
 
-  /** Stops all actors, senders before receivers; answers the names of those that could not drain in time. */
+  /** Stops all actors, senders before receivers; returns the names of those that could not drain in time. */
   stop(): Promise<ReadonlyArray<string>> {
     this.#stopping ??= this.#stopInWaves()
     return this.#stopping
@@ -153,7 +153,7 @@ export class ActorSystem {
     while (left.size > 0) {
       const feeders = new Map([...left].map((name) => [name, this.#feedersOf(name, left)]))
       const ready = [...left].filter((name) => feeders.get(name)?.size === 0)
-      // A cycle of downstream links has no first member: the last spawned of one that nobody else feeds goes first.
+      // A cycle of downstream links has no first member: of a cycle that no other actor feeds, the last spawned stops first.
       const cycle = [...left].filter((name) =>
         [...(feeders.get(name) ?? [])].every((feeder) => feeders.get(feeder)?.has(name)),
       )
@@ -169,13 +169,13 @@ export class ActorSystem {
     return undrained
   }
 
-  /** Mailboxes through which `name` answers those that feed it. */
+  /** Mailboxes through which `name` sends answers to the actors that feed it. */
   #answersOf(name: string): ReadonlyArray<string> {
     const answers = [...this.#links.filter(({ direction }) => direction === "upstream"), ...this.#unanswered]
     return answers.flatMap(({ mailbox, from }) => (from === name ? [mailbox] : []))
   }
 
-  /** Those of `left` from which a frame can come to `name`, by any number of downstream links. */
+  /** The actors of `left` whose frames can reach `name` over any number of downstream links. */
   #feedersOf(name: string, left: ReadonlySet<string>): Set<string> {
     const found = new Set<string>()
     const ahead = [name]

@@ -1,9 +1,9 @@
 /**
- * What an actor is: a name for its role, mailboxes it sends to and receives from, a control interface, and a body.
+ * The definition of an actor: a name for its role, the mailboxes it sends to and receives from, a control interface, and a body.
  *
- * The body is an Effect that acquires what the actor owns within a scope and answers the control handlers. The actor
- * then lives until it is stopped (its scope is closed, its outboxes drain) or crashes (the thread ends, nothing is
- * drained). Whoever needs state to survive a crash keeps it with someone else.
+ * The body is an Effect that acquires what the actor owns within a scope and returns the control handlers. The actor then lives until it is
+ * stopped (its scope is closed, its outboxes drain) or crashes (the thread ends, nothing is drained). State that must survive a crash has
+ * to be kept by another actor or on disk.
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -20,16 +20,16 @@ export interface ActorDefinition<Config, Control extends ControlInterface, Repor
   /** The role, `watcher` or `store`: names the worker entry point and the metrics label. */
   readonly role: string
   readonly control: Control
-  /** Only for types: what the body reports. */
+  /** Only for types: the type of the body's reports. */
   readonly "~report"?: Report
   readonly "~config"?: Config
 }
 
-/** What a body gets. */
+/** Passed to the body. */
 export interface ActorContext<Config, Report> {
-  /** Unique in the system: `watcher apps/v1.Deployment`. */
+  /** Unique in the system, such as `watcher apps/v1.Deployment`. */
   readonly name: string
-  /** Rises with each life of this name. */
+  /** Increases with each life of this name. */
   readonly incarnation: number
   readonly config: Config
   readonly clock: Clock
@@ -37,21 +37,21 @@ export interface ActorContext<Config, Report> {
   outbox(mailbox: string, options?: { readonly windowBytes?: number; readonly bufferBytes?: number }): Outbox
   /** The inbox of that mailbox. Call it once per mailbox, before the body's effect completes. */
   inbox(mailbox: string, handler: InboxHandler): Inbox
-  /** Tells the supervisor something, one way; for rare things such as a change of state. */
+  /** Reports to the supervisor, one way; for rare events such as a change of state. */
   report(report: Report): void
-  /** Crashes this actor: the thread ends, the supervisor restarts it. For failures met outside an Effect. */
+  /** Crashes this actor: the thread ends, the supervisor restarts it. For failures outside an Effect. */
   crash(cause: unknown): void
 }
 
-/** What runs in the actor's thread. An error or defect before or after the handlers are answered is a crash. */
+/** Runs in the actor's thread. An error or defect before or after the handlers are returned is a crash. */
 export type ActorBody<Config, Control extends ControlInterface, Report> = (
   context: ActorContext<Config, Report>,
 ) => Effect.Effect<ControlHandlers<Control>, unknown, Scope.Scope>
 
-/** Memory limits of a role in MiB, as `resourceLimits` of a worker; see `docs/reference/actors.md` for measured values. */
+/** Memory limits of a role in MiB, as in a worker's `resourceLimits`; see `docs/reference/actors.md` for measured values. */
 export interface MemoryLimits {
-  /** Old generation: what the role may keep. Beyond it the thread is ended by V8 and the actor restarts. */
+  /** Old generation: long-lived memory of the role. Beyond it V8 ends the thread and the actor restarts. */
   readonly oldGenerationMb: number
-  /** Young generation. Small ones are a large lever: 1 MiB semi-spaces took a prototype from 330 to 217 MB at no CPU cost. */
+  /** Young generation. A small one matters: 1 MiB semi-spaces took a prototype from 330 to 217 MB at no CPU cost. */
   readonly youngGenerationMb: number
 }

@@ -1,9 +1,9 @@
 /**
  * Jittered exponential back-off.
  *
- * The defaults are client-go's for a reflector (800 ms doubling to 30 s, jitter factor 1, forgotten after 2 min of quiet):
- * about 0.22 requests per second and client while a server is unhealthy, which an API server survives from
- * thousands of clients. Never without jitter: clients that failed together would retry together.
+ * The defaults are client-go's for a reflector (800 ms doubling to 30 s, jitter factor 1, reset after 2 min of quiet): about 0.22 requests
+ * per second and client while a server is unhealthy, which an API server survives from thousands of clients. Never without jitter: clients
+ * that failed together would retry together.
  */
 export interface BackOffPolicy {
   /** ms before the first retry. */
@@ -13,7 +13,7 @@ export interface BackOffPolicy {
   readonly factor: number
   /** The delay is uniform in [base, base × (1 + jitter)). */
   readonly jitter: number
-  /** Quiet ms after which the next failure starts at `initialMs` again. */
+  /** ms without a failure after which the next one starts at `initialMs` again. */
   readonly resetAfterMs: number
 }
 
@@ -25,7 +25,7 @@ export const defaultBackOff: BackOffPolicy = {
   resetAfterMs: 120_000,
 }
 
-/** One retry loop's memory. `random` answers in [0, 1). */
+/** The state of one retry loop. `random` returns a number in [0, 1). */
 export class BackOff {
   readonly #policy: BackOffPolicy
   readonly #random: () => number
@@ -37,7 +37,7 @@ export class BackOff {
     this.#random = random
   }
 
-  /** The delay in ms before the next try, given that one failed at `nowMs` (monotonic). */
+  /** The delay in ms before the next attempt, after one failed at `nowMs` (monotonic). */
   next(nowMs: number): number {
     const { initialMs, maximumMs, factor, jitter, resetAfterMs } = this.#policy
     const quiet = nowMs - this.#lastFailureMs > resetAfterMs

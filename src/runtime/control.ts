@@ -1,18 +1,16 @@
 /**
- * The control plane: typed calls to an actor over comlink, with what comlink lacks.
+ * The control plane: typed calls to an actor over comlink, with the guarantees that comlink lacks.
  *
- * - Every call has a deadline, and fails with `ActorGone` when the thread ends. A comlink call to a dead worker never
- *   settles (measured).
+ * - Every call has a deadline, and fails with `ActorGone` when the thread ends. A comlink call to a dead worker never settles (measured).
  * - Payloads, results and errors cross Schema-encoded: a tagged error thrown through comlink arrives without its tag
  *   (measured).
- * - The proxy is pinned by the caller object for as long as that lives: comlink silently drops the calls in flight of a
- *   proxy that is garbage-collected (GoogleChromeLabs/comlink#692).
+ * - The proxy is pinned by the caller object for its whole life: comlink silently drops the calls in flight of a proxy that is
+ *   garbage-collected (GoogleChromeLabs/comlink#692).
+ * - A call that is interrupted, or misses its deadline, interrupts its handler at its next asynchronous step.
  *
- * - A call that is interrupted, or misses its deadline, interrupts its handler where that awaits.
+ * A method may also return a stream: a mailbox of its own, whose port the call carries (stream/outgoing-stream.ts).
  *
- * A method may answer with a stream besides: a mailbox of its own, which the call carries (stream/outgoing-stream.ts).
- *
- * Control calls are for rare things: start, stop, ask for metrics. Never one per event.
+ * Control calls are for rare operations such as start, stop and metrics. Never one per event.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import * as Comlink from "comlink"
@@ -26,12 +24,12 @@ import { ActorGone, CallDeadlineExceeded, CallDefect, type CallError } from "./e
 import { IncomingStream, type StreamReceiver } from "./stream/incoming-stream.ts"
 import type { OutgoingStream, StreamOptions } from "./stream/outgoing-stream.ts"
 
-/** One method: what it takes, what it answers, and the domain errors it can fail with. */
+/** One method: its payload, its result, and the domain errors it can fail with. */
 export interface ControlMethod {
   readonly payload: Schema.ConstraintCodec<unknown, unknown>
   readonly success: Schema.ConstraintCodec<unknown, unknown>
   readonly error: Schema.ConstraintCodec<unknown, unknown>
-  /** The method answers with a stream as well; it is asked with `stream` instead of `call`. Default: it does not. */
+  /** The method also returns a stream; it is called with `stream` instead of `call`. Default: it does not. */
   readonly stream?: StreamOptions
 }
 
@@ -39,10 +37,13 @@ type StreamOf<Method> = Method extends { readonly stream: StreamOptions }
   ? readonly [stream: OutgoingStream]
   : readonly []
 
-/** What an actor can be asked. */
+/** The methods that an actor serves. */
 export type ControlInterface = Readonly<Record<string, ControlMethod>>
 
-/** The actor's side: one Effect per method. That of a method with a stream says whether the answer comes; it goes on after that. */
+/**
+ * The actor's side: one Effect per method. For a method with a stream, its result says whether the stream comes; the stream continues after
+ * that.
+ */
 export type ControlHandlers<I extends ControlInterface> = {
   readonly [M in keyof I]: (
     payload: I[M]["payload"]["Type"],
@@ -50,14 +51,14 @@ export type ControlHandlers<I extends ControlInterface> = {
   ) => Effect.Effect<I[M]["success"]["Type"], I[M]["error"]["Type"]>
 }
 
-/** A stream as its caller has it. */
+/** A stream as its caller sees it. */
 export interface OpenedStream<Success> {
   readonly answer: Success
-  /** Cancels what is still to come; the receiver hears nothing more. */
+  /** Cancels the rest of the stream; the receiver gets no further calls. */
   readonly close: () => void
 }
 
-/** ms a call may take unless it says otherwise: long enough for a busy actor's longest batch, short enough for a probe. */
+/** Default deadline of a call in ms: long enough for a busy actor's longest batch, short enough for a probe. */
 export const defaultDeadlineMs = 5000
 
 type Reply =
@@ -65,14 +66,14 @@ type Reply =
   | { readonly tag: "failure"; readonly error: unknown }
   | { readonly tag: "defect"; readonly description: string }
 
-/** The one thing that comlink exposes. */
+/** The only object that comlink exposes. */
 interface Remote {
-  /** `id` is the caller's, to cancel it by. */
+  /** `id` is chosen by the caller, for cancelling the call. */
   call(id: number, method: string, payload: unknown, stream: MessagePort | undefined): Promise<Reply>
   cancel(id: number): void
 }
 
-/** Makes the sending end of a stream that a call brought. */
+/** Creates the sending end of the stream whose port a call carried. */
 export type OpenStream = (method: string, port: MessagePort, options: StreamOptions) => OutgoingStream
 
 type Handler = (payload: unknown, stream?: OutgoingStream) => Effect.Effect<unknown, unknown>
@@ -81,7 +82,7 @@ const noStreams: OpenStream = (method) => {
   throw new Error(`${method} cannot open a stream here`)
 }
 
-/** Answers calls that arrive at `port` until it is closed. Returns what interrupts the handlers at work. */
+/** Serves calls that arrive at `port` until it is closed. Returns a function that interrupts running handlers. */
 export const exposeControl = <I extends ControlInterface>(
   definition: I,
   handlers: ControlHandlers<I>,
@@ -137,7 +138,7 @@ export class ControlCaller<I extends ControlInterface> {
   readonly #clock: Clock
   readonly #remote: Comlink.Remote<Remote>
   readonly #port: MessagePort
-  /** Calls in flight, to fail when the actor goes. */
+  /** Calls in flight, which fail when the actor ends. */
   readonly #pending = new Set<(error: ActorGone) => void>()
   readonly #streams = new Set<IncomingStream>()
   #lastId = 0
@@ -160,8 +161,8 @@ export class ControlCaller<I extends ControlInterface> {
   }
 
   /**
-   * Asks a method that answers with a stream. The receiver may hear of frames before the answer is there; it hears nothing more once the
-   * call has failed or was interrupted.
+   * Calls a method that returns a stream. The receiver may get frames before the call has settled; it gets nothing more once the call has
+   * failed or was interrupted.
    */
   stream<M extends keyof I & string>(
     method: M,
@@ -248,7 +249,7 @@ export class ControlCaller<I extends ControlInterface> {
     })
   }
 
-  /** An actor that does not answer will not answer this either; nobody waits for it. */
+  /** Not waited for: an actor that does not respond to the call will not respond to this either. */
   #cancel(id: number): void {
     void Promise.allSettled([this.#remote.cancel(id)])
   }

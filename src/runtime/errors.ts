@@ -1,13 +1,13 @@
 /**
- * Every way in which the runtime itself fails. Errors of what actors do belong to the actors; these are about threads,
- * mailboxes and calls. All are Schema errors, so that they keep their tag across a thread boundary.
+ * Every way in which the runtime itself fails. Errors in an actor's own work belong to the actor; these are about threads, mailboxes and
+ * calls. All are Schema errors, so that they keep their tag across a thread boundary.
  */
 import * as Schema from "effect/Schema"
 
-/** The actor's thread ended (crash, kill, shutdown) before it answered. The call may or may not have taken effect. */
+/** The actor's thread ended (crash, kill, shutdown) before the call was answered. The call may or may not have taken effect. */
 export class ActorGone extends Schema.TaggedError<ActorGone>()("ActorGone", {
   actor: Schema.String,
-  /** What ended the thread, in words. */
+  /** Why the thread ended, for people. */
   reason: Schema.String,
 }) {
   override get message(): string {
@@ -15,11 +15,11 @@ export class ActorGone extends Schema.TaggedError<ActorGone>()("ActorGone", {
   }
 }
 
-/** The actor did not answer a control call in time. It may still be working on it. */
+/** The actor did not respond to a control call in time. It may still be working on it. */
 export class CallDeadlineExceeded extends Schema.TaggedError<CallDeadlineExceeded>()("CallDeadlineExceeded", {
   actor: Schema.String,
   method: Schema.String,
-  /** ms that were granted. */
+  /** ms that were allowed. */
   deadline: Schema.Number,
 }) {
   override get message(): string {
@@ -27,7 +27,7 @@ export class CallDeadlineExceeded extends Schema.TaggedError<CallDeadlineExceede
   }
 }
 
-/** A defect inside the actor while it answered: a bug, not a domain error. Carries the text, since stacks do not cross. */
+/** A defect inside the actor while it served a call: a bug, not a domain error. Carries text, since stacks do not cross threads. */
 export class CallDefect extends Schema.TaggedError<CallDefect>()("CallDefect", {
   actor: Schema.String,
   method: Schema.String,
@@ -38,7 +38,7 @@ export class CallDefect extends Schema.TaggedError<CallDefect>()("CallDefect", {
   }
 }
 
-/** An actor was not started again: it crashed too often, or its start was refused for good. */
+/** An actor is not restarted: it crashed too often, or its first life failed with an error that a restart cannot fix. */
 export class ActorGaveUp extends Schema.TaggedError<ActorGaveUp>()("ActorGaveUp", {
   actor: Schema.String,
   /** Crashes within `windowMs`. */

@@ -1,6 +1,6 @@
 /**
- * Actors on worker threads: each owns its state, runs in a thread of its own, sends frames of bytes to others through
- * mailboxes, answers typed calls, and is started again when it crashes.
+ * Actors on worker threads: each owns its state, runs in a thread of its own, sends frames of bytes to others through mailboxes, serves
+ * typed calls, and is restarted when it crashes.
  *
  * ```ts
  * const system = new ActorSystem()
@@ -12,18 +12,17 @@
  * await system.stop()
  * ```
  *
- * Guaranteed: a frame is kept by its sender until the receiver acknowledges it, and is delivered again to each new life of
- * the receiver, in order; a receiver that commits a frame's number with its effect takes every frame exactly once. What
- * is unacknowledged is bounded by bytes. Every call settles: by its answer, its deadline or the end of the thread. Stopping
- * takes senders before their receivers and is bounded in time.
+ * Guaranteed: a sender keeps a frame until the receiver acknowledges it, and delivers it again to each new life of the receiver, in order;
+ * a receiver that commits a frame's number with its effect processes every frame exactly once. Unacknowledged frames are bounded by bytes.
+ * Every call settles: with its result, at its deadline or when the thread ends. Stopping stops senders before their receivers and is
+ * bounded in time.
  *
- * Not guaranteed: that a call which failed with `ActorGone` or `CallDeadlineExceeded` had no effect; order between two
- * senders or two mailboxes; anything about frames that were never acknowledged when the sender itself dies. Its next
- * life starts from what is committed.
+ * Not guaranteed: that a call which failed with `ActorGone` or `CallDeadlineExceeded` had no effect; order between two senders or two
+ * mailboxes; that frames never acknowledged survive when the sender itself dies. Its next life starts from what is committed.
  *
  * Under overload `Outbox.isWritable` turns false and the sender must stop producing; nothing is dropped here.
  *
- * The guide is docs/reference/actors.md. The runtime knows nothing of what the frames hold.
+ * The guide is docs/reference/actors.md. The runtime does not know what the frames contain.
  */
 
 export { type Clock, systemClock, type Timer } from "../clock.ts"

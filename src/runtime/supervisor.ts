@@ -8,9 +8,9 @@
  *                                     └── too many crashes ──▶ gave-up
  * ```
  *
- * Restarts wait a jittered back-off. Five crashes within ten minutes and the actor is given up (docs/reference/architecture.md#actors); the owner
- * decides what that means. A first life that refuses to start with an error of its own is given up at once. A kill for
- * tests counts as a crash.
+ * Restarts wait for a jittered back-off. After five crashes within ten minutes the actor is not restarted any more
+ * (docs/reference/architecture.md#actors); the owner decides what that means. A first life that fails to start with a tagged error is not
+ * restarted at all. A kill in tests counts as a crash.
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
@@ -28,14 +28,14 @@ export type ActorState = "starting" | "running" | "backing-off" | "stopping" | "
 
 export interface RestartPolicy {
   readonly backOff: BackOffPolicy
-  /** Crashes within `windowMs` after which the actor is given up. */
+  /** Crashes within `windowMs` after which the actor is no longer restarted. */
   readonly maximumCrashes: number
   readonly windowMs: number
 }
 
 /**
- * Default: 5 crashes in 10 min. The first restart comes after some 100 ms, because a restarting watcher costs the API
- * server one resumed watch and its kind goes unread meanwhile.
+ * Default: 5 crashes in 10 min. The first restart comes after about 100 ms, because a restarting watcher costs the API server only one
+ * resumed watch, while its kind goes unread.
  */
 export const defaultRestartPolicy: RestartPolicy = {
   backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
@@ -48,9 +48,9 @@ export interface ActorSpec<Config, Control extends ControlInterface, Report> {
   /** Unique in the system. */
   readonly name: string
   readonly start: StartThread
-  /** Asked before each life; a failure counts as a crash and is retried. */
+  /** Called before each life; a failure counts as a crash and is retried. */
   readonly config: () => Config | Promise<Config>
-  /** The number of the next life; must rise, also across restarts of the process if frames outlive it. */
+  /** The number of the next life; must increase, even across restarts of the process if frames outlive it. */
   readonly incarnation: () => number | Promise<number>
   readonly restart?: RestartPolicy
   readonly onReport?: (report: Report) => void
@@ -59,7 +59,7 @@ export interface ActorSpec<Config, Control extends ControlInterface, Report> {
 }
 
 /** What the system adds: links are made anew with each life. */
-export interface LifeListener {
+interface LifeListener {
   started(incarnation: number): void
 }
 
@@ -107,7 +107,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
   get restarts(): number {
     return this.#restarts
   }
-  /** The thread to send links to, while there is one. */
+  /** The thread to send links to, if one is running. */
   get thread(): Thread | undefined {
     return this.#thread
   }
@@ -117,7 +117,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     void this.#begin()
   }
 
-  /** Calls the running life. Fails at once with `ActorGone` while there is none. */
+  /** Calls the running life. Fails at once with `ActorGone` if there is none. */
   call<M extends keyof Control & string>(
     method: M,
     payload: Control[M]["payload"]["Type"],
@@ -130,7 +130,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     })
   }
 
-  /** Asks the running life for an answer that comes as a stream. Fails at once with `ActorGone` while there is none. */
+  /** Calls a method of the running life that returns a stream. Fails at once with `ActorGone` if there is none. */
   stream<M extends keyof Control & string>(
     method: M,
     payload: Control[M]["payload"]["Type"],
@@ -144,7 +144,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     })
   }
 
-  /** Completes when the actor runs; fails if it is stopped or given up first. */
+  /** Completes when the actor runs; fails if it is stopped or no longer restarted. */
   running(): Effect.Effect<void, ActorGone> {
     return Effect.callback<void, ActorGone>((resume) => {
       if (this.#state === "running") return resume(Effect.void)
@@ -154,7 +154,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     })
   }
 
-  /** The life's own metrics; `undefined` if it does not answer within `deadlineMs` or is not running. */
+  /** The life's own metrics; `undefined` if it does not respond within `deadlineMs` or is not running. */
   metrics(deadlineMs = 1000): Promise<ActorMetrics | undefined> {
     const thread = this.#thread
     if (thread === undefined || this.#state !== "running") return Promise.resolve(undefined)
@@ -166,21 +166,21 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       }
       const timer = this.#clock.after(deadlineMs, () => answer(undefined))
       this.#metricsWaiters.add(answer)
-      // One question at a time, so that a busy actor is not asked again by every probe.
+      // One request at a time, so that probes do not pile up on a busy actor.
       if (this.#metricsAsked) return
       this.#metricsAsked = true
       thread.send({ type: "metrics" })
     })
   }
 
-  /** Ends the present life at once, as a crash would, for that reason. For tests and for actors that must not go on. */
+  /** Ends the present life at once, as a crash would, with that reason. For tests and for actors that must not continue. */
   async kill(reason = "killed"): Promise<void> {
     await this.#thread?.kill(reason)
   }
 
   /**
-   * Stops in order; answers, when the thread has ended, whether every outbox but those of `answers` was drained within
-   * `drainMs`. A stopped actor is not restarted.
+   * Stops in order; resolves when the thread has ended, with whether every outbox but those of `answers` was drained within `drainMs`. A
+   * stopped actor is not restarted.
    */
   async stop(drainMs: number, answers: ReadonlyArray<string> = []): Promise<boolean> {
     if (this.#isOver()) return true
@@ -207,7 +207,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       const config = await this.#spec.config()
       const incarnation = await this.#spec.incarnation()
       if (this.#state !== "starting") return
-      // Receivers drop the frames of a life whose number does not rise, silently and for ever.
+      // Receivers drop the frames of a life whose number does not increase, silently and for ever.
       if (!Number.isInteger(incarnation) || incarnation <= this.#incarnation || incarnation > 0xffff_ffff) {
         throw new RangeError(`incarnation ${incarnation} is not an integer above ${this.#incarnation} and below 2^32`)
       }
@@ -225,7 +225,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     } catch (cause) {
       const reason = `could not start: ${messageOf(cause)}`
       if (started !== undefined) {
-        // Booting failed half-way, for example on a config that cannot be cloned: the thread must not live on unseen.
+        // Booting failed half-way, for example on a config that cannot be cloned: the thread must not keep running.
         void started.kill()
         this.#ended(started, reason)
       } else if (this.#state === "starting") this.#crashed(reason)
@@ -250,7 +250,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
         this.#drained = event.drained
         return
       case "crashed":
-        // The end of the thread follows and carries the reason.
+        // The end of the thread follows with the reason.
         this.#refused = event.refused
         return
     }
@@ -272,7 +272,8 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     const now = this.#clock.monotonicMs()
     const { maximumCrashes, windowMs } = this.#policy
     this.#crashes = [...this.#crashes.filter((time) => now - time < windowMs), now]
-    // What a first start refuses (a directory in use, a full disk) a person has to mend; later lives had it working.
+    // If the first start fails with a tagged error (a directory in use, a full disk), a person has to fix it; a later life has worked
+    // before.
     const refusedAtFirst = this.#refused && this.#restarts === 0
     if (this.#crashes.length >= maximumCrashes || refusedAtFirst) {
       this.#finish("gave-up", reason)

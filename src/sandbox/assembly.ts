@@ -16,7 +16,7 @@ import type { WriteSurroundings } from "./writes/surroundings.ts"
 import { WritableKinds } from "./writes/writable-kinds.ts"
 import { Writer } from "./writes/writer.ts"
 
-export interface AssemblyOptions {
+interface AssemblyOptions {
   readonly clock: Clock
   readonly random: Randomness
   readonly format: JsonFormat
@@ -24,7 +24,7 @@ export interface AssemblyOptions {
   readonly onTrouble: OnTrouble
 }
 
-export interface Assembly {
+interface Assembly {
   readonly backend: StoreBackend
   readonly around: WriteSurroundings
   /** To be called when the store has got another past. */

@@ -13,7 +13,7 @@ import type { HttpRequest, Transport } from "../kube/http/transport.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 
 /** A sandbox, as far as this needs it. */
-export interface LocalServer {
+interface LocalServer {
   readonly endpoint: ApiEndpoint
   request(request: LocalRequest): LocalAnswer
 }

@@ -1,20 +1,20 @@
 /**
- * The event model: what a recording holds, independent of how it is stored or written to a file.
+ * The event model: the contents of a recording, independent of how it is stored or written to a file.
  *
- * Events leave a recording ordered by (time, sequence); the events of one object always in sequence order.
+ * Events are read from a recording in the order of (time, sequence); the events of one object always in sequence order.
  */
 
 /**
- * What happened to the object. `deleted` carries the object's last state as the server sent it. `vanished` is a deletion
- * that was not seen but follows from a list in which the object no longer stood: it carries no object bytes, and a
- * gap of the same kind covers the time in which it happened.
+ * What happened to the object. `deleted` carries the object's last state as the server sent it. `vanished` is a deletion that was not
+ * observed but follows from a list without the object: it carries no object bytes, and a gap of the same kind covers the time in which it
+ * happened.
  */
 export type Action = "applied" | "deleted" | "vanished"
 
 /** One observed change of one object. */
 export interface ObjectEvent {
   readonly type: "object"
-  /** Position in the recording; unique, rises by one per event. */
+  /** Position in the recording; unique, increases by one per event. */
   readonly sequence: number
   /** Receiver's wall clock when the bytes were read: µs since the Unix epoch (an integer below 2^53). */
   readonly time: number
@@ -26,8 +26,7 @@ export interface ObjectEvent {
   readonly namespace: string
   readonly name: string
   /**
-   * As the server wrote it. For `vanished`: the version of the list in which the object was missing, or of the object that has
-   * taken its name there.
+   * As the server wrote it. For `vanished`: the version of the list without the object, or of the object that replaced it under its name.
    */
   readonly resourceVersion: string
   /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
@@ -37,24 +36,24 @@ export interface ObjectEvent {
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
 
-/** A range of one kind's history that the recording does not hold. In every export of the kind and the namespace that it concerns. */
+/** A range of one kind's history that is missing from the recording. It is in every export of the kind and namespace concerned. */
 export interface GapEvent {
   readonly type: "gap"
   readonly sequence: number
-  /** µs since the Unix epoch at which the gap was closed (the list that reconciled it was complete). */
+  /** µs since the Unix epoch at which the gap was closed (the list that ended it was complete). */
   readonly time: number
   readonly gvk: string
-  /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */
+  /** The only namespace in which changes are missing; the empty string: they may be missing in any, or the kind is cluster-scoped. */
   readonly namespace: string
-  /** Last version that is complete; the empty string if nothing was known. */
+  /** Last complete version; the empty string if nothing was known. */
   readonly fromVersion: string
-  /** Version from which the recording is complete again; the empty string while it is not. */
+  /** Version from which the recording is complete again; the empty string while the gap is open. */
   readonly toVersion: string
-  /** µs since the Unix epoch: last moment known complete, and the moment it was complete again. */
+  /** µs since the Unix epoch: the last moment known to be complete, and the moment it was complete again. */
   readonly fromTime: number
   readonly toTime: number
   readonly reason: GapReason
-  /** One sentence for people: what the server answered. */
+  /** One sentence for people: the server's response. */
   readonly detail: string
 }
 

@@ -1,11 +1,11 @@
 /**
- * Traces: the events of a recording and the formats in which they leave it (`kubereel/trace`).
+ * Traces: the events of a recording and the formats for exporting them (`kubereel/trace`).
  *
- * - NDJSON, complete and lossless: {@link NdjsonWriter}, {@link NdjsonReader}. Choose it to keep, to search, to convert.
- * - SimKube's format, version 2: {@link SimkubeTraceWriter}, {@link SimkubeTraceReader}. Choose it to replay with SimKube.
+ * - NDJSON, complete and lossless: {@link NdjsonWriter}, {@link NdjsonReader}. For keeping, searching, converting.
+ * - SimKube's format, version 2: {@link SimkubeTraceWriter}, {@link SimkubeTraceReader}. For replaying with SimKube.
  * - Any format by its name, to and from one model of items: {@link openDecoder}, {@link openEncoder}, {@link convertTrace}.
  *
- * Every reader takes bytes as they come and throws only its own tagged error; no reader or writer holds a whole trace.
+ * Every reader takes bytes as they arrive and throws only its own tagged error; no reader or writer holds a whole trace.
  */
 
 export type * from "./event.ts"

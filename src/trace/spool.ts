@@ -1,14 +1,13 @@
 /**
- * A spool holds bytes that are written once and read once, in order: the middle of a file whose beginning (the counts)
- * is known only at its end. Memory does not grow with a file spool; the disk does, and a full disk is a
- * {@link SpoolError}, never a short file.
+ * A spool stores bytes that are written once and read once, in order: the middle of a file whose beginning (the counts) is known only at
+ * its end. A file spool does not use more memory as it grows; it uses disk, and a full disk is a {@link SpoolError}, never a short file.
  */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import * as Schema from "effect/Schema"
 
-/** Append first, then read once; synchronous because its user is an encoder in a worker of its own. */
+/** Append first, then read once; synchronous because it is used by an encoder in a worker of its own. */
 export interface Spool extends Disposable {
   /** Bytes appended so far. */
   readonly length: number
@@ -18,7 +17,7 @@ export interface Spool extends Disposable {
   read(): Iterable<Uint8Array>
 }
 
-/** The file behind a spool cannot be created, written or read. */
+/** The file of a spool cannot be created, written or read. */
 export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
   operation: Schema.Literals(["create", "append", "read"]),
   directory: Schema.String,
@@ -26,12 +25,12 @@ export class SpoolError extends Schema.TaggedError<SpoolError>()("SpoolError", {
   code: Schema.String,
 }) {
   override get message(): string {
-    const said = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
-    return fullDisk.has(this.code) ? `${said}. The disk is full: free some space there` : said
+    const problem = `cannot ${this.operation} the spool file in ${this.directory}: ${this.code}`
+    return fullDisk.has(this.code) ? `${problem}. The disk is full: free some space there` : problem
   }
 }
 
-/** No space, or none for this user. */
+/** No space left, or the user's quota is used up. */
 const fullDisk: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
 
 const PIECE_BYTES = 64 * 1024
@@ -59,8 +58,8 @@ export const memorySpool = (): Spool => {
 }
 
 /**
- * A spool in a file without a name: it is unlinked as soon as it is open, so that neither a crash nor SIGKILL leaves it
- * behind. `directory` must exist; it should be on a disk, not in memory.
+ * A spool in a file without a name: it is unlinked as soon as it is open, so that neither a crash nor SIGKILL leaves it behind. `directory`
+ * must exist; it should be on a disk, not in memory.
  *
  * @throws SpoolError (`create`)
  */
@@ -88,7 +87,7 @@ export const fileSpool = (directory: string): Spool => {
     },
     append: (bytes) =>
       guarded("append", () => {
-        // A write may take less than it was given (a disk about to be full).
+        // A write may store only a part of the bytes (on a nearly full disk).
         for (let start = 0; start < bytes.length; ) {
           const written = writeSync(file, bytes, start, bytes.length - start, length)
           start += written

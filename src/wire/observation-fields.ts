@@ -30,7 +30,7 @@ export const malformed = (bytes: Uint8Array, reason: string): MalformedFrameErro
   new MalformedFrameError({ reason, byteLength: bytes.length })
 
 /** Where a length-delimited field's content lies. */
-export interface Span {
+interface Span {
   readonly start: number
   readonly length: number
 }

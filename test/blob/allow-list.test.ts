@@ -38,7 +38,7 @@ describe("an allow-list", () => {
     ["s3://traces/team-a/", "s3://traces/team-a"],
     ["s3://traces", "gs://traces/a"],
     ["s3://traces", "azure://traces/a"],
-    // The environment may have pointed s3:// at a server of one's own, where another owns the name.
+    // The environment may point s3:// at a private server, where someone else owns the name.
     ["s3://traces", "https://traces.s3.amazonaws.com/a"],
     ["s3://", "https://0a.r2.cloudflarestorage.com/traces/a"],
     ["https://s3.amazonaws.com/traces", "s3://traces/a"],
@@ -49,7 +49,7 @@ describe("an allow-list", () => {
     expect(allows([entry], path)).toBe(false)
   })
 
-  test("is refused whole, naming every entry that cannot be read", () => {
+  test("is rejected as a whole, naming every entry that cannot be read", () => {
     const reading = readAllowList(["s3://traces", "s3://traces/*", "/var/traces", "s3://a?x", "s3://traces/a//b"])
     expect(reading).toMatchObject({ tag: "refused" })
     expect(reading.tag === "refused" && reading.faults).toEqual([
@@ -60,7 +60,7 @@ describe("an allow-list", () => {
     ])
   })
 
-  test("allows what is below an entry and nothing beside it, whatever the names", () => {
+  test("allows what is below an entry and nothing else, whatever the names", () => {
     const name = fc.stringMatching(/^[a-z0-9]{1,8}$/)
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), name, name, (segments, below, suffix) => {

@@ -1,4 +1,4 @@
-/** What is decided before a store has said anything, and what becomes of an answer that comes too late. */
+/** What is decided before a store has responded, and what happens to a response that comes too late. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
@@ -26,7 +26,7 @@ const failure = async (path: string, options: OpenTargetOptions = {}): Promise<T
   return outcome.failure
 }
 
-/** Nothing that the machine's user has set up is found. */
+/** Hides everything that the machine's user has configured. */
 const bareMachine = {
   AWS_CONFIG_FILE: "/dev/null",
   AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
@@ -44,14 +44,14 @@ afterEach(() => {
 })
 
 describe("without credentials", () => {
-  test("S3 is not asked", async () => {
+  test("S3 is not contacted", async () => {
     expect(await failure("s3://traces/a")).toMatchObject({
       code: "credentials",
       reason: expect.stringMatching(/credentials/i),
     })
   })
 
-  test("Google's key file that is not there is named", async () => {
+  test("Google's missing key file is named", async () => {
     const environment = { GOOGLE_SERVICE_ACCOUNT: "/nowhere/key.json" }
     expect(await failure("gs://traces/a", { environment })).toMatchObject({
       code: "credentials",
@@ -64,7 +64,7 @@ describe("without credentials", () => {
     expect(error).toMatchObject({ code: "credentials", reason: expect.stringContaining("AZURE_STORAGE_ACCOUNT_NAME") })
   })
 
-  test("Azure's connection string that is none is not repeated", async () => {
+  test("an invalid Azure connection string is not repeated", async () => {
     const environment = { AZURE_STORAGE_CONNECTION_STRING: "AccountKey=hush" }
     const error = await failure("azure://traces/a", { environment })
     expect(error).toMatchObject({
@@ -74,7 +74,7 @@ describe("without credentials", () => {
     expect(error.message).not.toContain("hush")
   })
 
-  test("an Azure account gets no secret that stands beside another one", async () => {
+  test("an Azure account does not get the secret of another account", async () => {
     const environment = {
       AZURE_STORAGE_CONNECTION_STRING: `DefaultEndpointsProtocol=https;EndpointSuffix=core.windows.net;AccountName=ours;AccountKey=${Buffer.alloc(64).toString("base64")}`,
       AZURE_STORAGE_ACCOUNT_NAME: "ours",
@@ -87,14 +87,14 @@ describe("without credentials", () => {
       if (name === "@azure/identity") throw Object.assign(new Error(name), { code: "ERR_MODULE_NOT_FOUND" })
       return await import(name)
     }
-    // With none of those it is the default chain's turn.
+    // Without any of those, the default chain is used.
     const error = await failure("https://theirs.blob.core.windows.net/traces/a", { environment, importing })
     expect(error).toMatchObject({ code: "package-missing", reason: expect.stringContaining("@azure/identity") })
     expect(asked).toEqual(["@azure/storage-blob", "@azure/identity"])
   })
 })
 
-describe("S3 is asked", () => {
+describe("S3 is contacted", () => {
   test.each([
     ["s3://traces/a", {}, { region: "eu-west-1", forcePathStyle: false }],
     ["s3://traces/a", { AWS_ENDPOINT_URL: "http://minio:9000" }, { region: "eu-west-1", forcePathStyle: true }],
@@ -109,10 +109,10 @@ describe("S3 is asked", () => {
       {},
       { region: "auto", endpoint: "https://0a.r2.cloudflarestorage.com", forcePathStyle: true },
     ],
-  ])("for %s with %j where the URL says, else where the environment says", async (path, environment, expected) => {
+  ])("for %s with %j where the URL says, otherwise where the environment says", async (path, environment, expected) => {
     vi.stubEnv("AWS_REGION", "eu-west-1")
     const seen: unknown[] = []
-    /** Takes note of what it is made with instead of asking Amazon. */
+    /** Records its options instead of contacting Amazon. */
     class NotedClient extends S3Client {
       constructor(options: S3ClientConfig) {
         super(options)
@@ -129,7 +129,7 @@ describe("S3 is asked", () => {
   })
 })
 
-test("Google is asked with what the file of SimKube's variable says", async () => {
+test("Google is contacted with the contents of the file in SimKube's variable", async () => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-key-"))
   const asked: Array<string | null> = []
   const server = createServer((request, response) => {
@@ -145,7 +145,7 @@ test("Google is asked with what the file of SimKube's variable says", async () =
   try {
     const address = server.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
-    // A federated identity: unlike a service account's key, its file says whom to ask, so that nobody else is asked here.
+    // A federated identity: unlike a service account's key, its file names the server to contact, so nothing else is contacted here.
     const [identity, token] = [join(directory, "identity.json"), join(directory, "token")]
     await writeFile(token, "our token")
     const content = {
@@ -166,14 +166,14 @@ test("Google is asked with what the file of SimKube's variable says", async () =
   }
 })
 
-describe("an answer that comes when nobody waits for it any more", () => {
+describe("a late response", () => {
   interface SlowStore {
     readonly requests: ReadonlyArray<string>
     readonly answerCreation: () => void
     readonly stop: () => void
   }
 
-  /** As much of S3 as beginning an upload and giving it up takes; the answer to the beginning is held back. */
+  /** The part of S3 that is needed to start and abort an upload; the response to the start is held back. */
   const startSlowStore = (): Promise<SlowStore> =>
     new Promise((resolve) => {
       const requests: string[] = []
@@ -207,7 +207,7 @@ describe("an answer that comes when nobody waits for it any more", () => {
       })
     })
 
-  test("after the time is over begins nothing that stays", async () => {
+  test("after the deadline starts nothing that stays", async () => {
     const store = await startSlowStore()
     const clock = new ManualClock()
     const failed = failure("s3://traces/a", { clock })
@@ -219,7 +219,7 @@ describe("an answer that comes when nobody waits for it any more", () => {
     store.stop()
   })
 
-  test("after the client disconnected begins nothing that stays", async () => {
+  test("after the client disconnected starts nothing that stays", async () => {
     const store = await startSlowStore()
     const fiber = Effect.runFork(openTarget(addressOf("s3://traces/a"), { clock: new ManualClock() }))
     await until(() => store.requests.length === 1)

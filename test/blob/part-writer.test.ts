@@ -6,7 +6,7 @@ import { ManualClock } from "../runtime/manual-clock.ts"
 
 const address: StoreAddress = { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "a" }
 
-/** A store in memory whose answers the test gives. */
+/** A store in memory whose responses the test controls. */
 class MemorySink implements PartSink {
   readonly partBytes: number
   readonly parallel: number
@@ -19,7 +19,7 @@ class MemorySink implements PartSink {
   lasts: number[] = []
   discards = 0
   closed = 0
-  /** Answers are given by the test instead of at once. */
+  /** The test gives responses, instead of at once. */
   hold = false
   failCommit: Error | undefined
 
@@ -35,11 +35,11 @@ class MemorySink implements PartSink {
       this.mostHeld = Math.max(this.mostHeld, this.held.length)
       if (!this.hold) queueMicrotask(() => this.answer())
     })
-    // Read as late as allowed: a buffer that is used again too early shows here.
+    // Read as late as allowed: a buffer that is reused too early is detected here.
     this.stored.set(part.number, Buffer.from(part.bytes))
   }
 
-  /** Answers one of the parts under way. */
+  /** Completes one of the parts under way. */
   answer(which = 0): void {
     this.held.splice(which, 1)[0]?.resolve()
   }
@@ -68,7 +68,7 @@ const settled = async (): Promise<void> => {
 }
 
 describe("an object written in parts", () => {
-  test("has the bytes that were written, in parts of one size, whatever the pieces and the order of answers", async () => {
+  test("has the bytes that were written, in parts of one size, whatever the pieces and the order of responses", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 30 }),
@@ -89,7 +89,7 @@ describe("an object written in parts", () => {
           for (const piece of pieces) {
             const mine = Uint8Array.from(piece)
             await target.write(mine)
-            // The caller's memory is the caller's again.
+            // The memory belongs to the caller again.
             mine.fill(0)
           }
           const written = await target.finish()
@@ -109,7 +109,7 @@ describe("an object written in parts", () => {
     )
   })
 
-  test("takes no more than fits while the store takes nothing", async () => {
+  test("accepts no more than fits while the store accepts nothing", async () => {
     const sink = new MemorySink(10, 2)
     sink.hold = true
     const target = writing(sink)
@@ -129,7 +129,7 @@ describe("an object written in parts", () => {
     expect(sink.object?.length).toBe(31)
   })
 
-  test("ends with the first failure, for writes that wait and for all later ones", async () => {
+  test("ends with the first failure, for waiting and for later writes", async () => {
     const sink = new MemorySink(4, 1)
     sink.hold = true
     const target = writing(sink)
@@ -156,7 +156,7 @@ describe("an object written in parts", () => {
     expect([sink.discards, sink.closed]).toEqual([1, 1])
   })
 
-  test("that the store does not answer for fails when its time is over", async () => {
+  test("that the store does not respond for fails at its deadline", async () => {
     const sink = new MemorySink(4, 1)
     sink.hold = true
     const clock = new ManualClock()
@@ -167,7 +167,7 @@ describe("an object written in parts", () => {
     await expect(writes).rejects.toMatchObject({ code: "deadline", reason: "part 1 took longer than 120 s" })
   })
 
-  test("that is given up is discarded once its parts under way have ended, or the store must have them by now", async () => {
+  test("that is aborted is discarded once its parts under way have ended or had time to arrive", async () => {
     for (const isAnswered of [true, false]) {
       const sink = new MemorySink(4, 2)
       sink.hold = true
@@ -187,7 +187,7 @@ describe("an object written in parts", () => {
     }
   })
 
-  test("that is given up while parts are under way is discarded after them, once", async () => {
+  test("that is aborted while parts are under way is discarded after them, once", async () => {
     const sink = new MemorySink(4, 2)
     sink.hold = true
     const clock = new ManualClock()
@@ -202,7 +202,7 @@ describe("an object written in parts", () => {
     expect([sink.discards, sink.closed, sink.object]).toEqual([1, 1, undefined])
   })
 
-  test("that was finished stays, also when it is given up afterwards", async () => {
+  test("that is complete stays, even if it is aborted afterwards", async () => {
     const sink = new MemorySink(4, 2)
     const target = writing(sink)
     await target.write(Buffer.from("abc"))
@@ -212,7 +212,7 @@ describe("an object written in parts", () => {
     await expect(target.write(Buffer.from("d"))).rejects.toMatchObject({ code: "failed" })
   })
 
-  test("whose parts cannot be removed says so", async () => {
+  test("whose parts cannot be removed reports that", async () => {
     const sink = new MemorySink(4, 2)
     sink.discard = async () => {
       throw Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" })
@@ -235,7 +235,7 @@ describe("an object written in parts", () => {
     expect(sink.discards).toBe(1)
   })
 
-  test("that cannot be completed is an error, and discarding it is still possible", async () => {
+  test("that cannot be completed is an error, and can still be discarded", async () => {
     const sink = new MemorySink(4, 2)
     sink.failCommit = new Error("slow down")
     const target = writing(sink)

@@ -1,18 +1,18 @@
-/** A server that speaks an object store's protocol, as a process of its own. */
+/** A server that speaks an object store's protocol, in a separate process. */
 import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 
 export interface ServerProcess {
-  /** What its output said when it was ready: the match of the pattern it was waited for with. */
+  /** The match of the awaited pattern in its output. */
   readonly ready: RegExpExecArray
   /** Ends it; resolves when it is gone. */
   stop(): Promise<void>
 }
 
 /**
- * Starts a server and waits for the output that says it listens.
+ * Starts a server and waits for the output that shows that it listens.
  *
- * @throws Error with its output when it ends before
+ * @throws Error with its output if it ends before
  */
 export const startServer = (
   command: string,
@@ -51,7 +51,7 @@ export const startServer = (
     child.stderr.setEncoding("utf8").on("data", read)
   })
 
-/** A port of loopback that nobody listens on at the moment. */
+/** A loopback port that is free at the moment. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()

@@ -1,6 +1,6 @@
 /**
- * What every object store must do with an export, asked of a server that speaks its real protocol. What is there is read by
- * other means than the target's: see the `StoreServer` of each.
+ * What every object store must do with an export, tested against a server that speaks its real protocol. The contents are read by other
+ * means than the target's: see the `StoreServer` of each.
  */
 import { createCipheriv } from "node:crypto"
 import { createServer, type Server, type Socket } from "node:net"
@@ -15,7 +15,7 @@ import { until } from "../runtime/until.ts"
 import { freePort } from "./server-process.ts"
 
 export interface StoreServer {
-  /** Variables under which the store's SDK finds the server, and is let in. */
+  /** Variables with the server's address and credentials for the store's SDK. */
   readonly environment: Readonly<Record<string, string>>
   /** The same for another address than the server's. */
   elsewhere(url: string): Readonly<Record<string, string>>
@@ -23,20 +23,20 @@ export interface StoreServer {
   read(key: string): Promise<Uint8Array | undefined>
   /** The object's media type; `undefined` if the server keeps none. */
   readonly contentType: ((key: string) => Promise<string | undefined>) | undefined
-  /** Uploads that were begun and neither completed nor removed, with their parts. */
+  /** Uploads that were started and neither completed nor removed, with their parts. */
   unfinished(): Promise<ReadonlyArray<string>>
   stop(): Promise<void>
 }
 
 const mebibyte = 1024 * 1024
 
-/** Bytes that no two places have in common: the key stream of a cipher. */
+/** Bytes without repetitions: the key stream of a cipher. */
 const bytesOf = (length: number, seed = 1): Buffer =>
   createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(length))
 
 /**
- * @param scheme of URLs of the store, whose bucket `traces` the server has.
- * @param wrongSecret variables that take the place of the right ones; `undefined` if the server lets everybody in.
+ * @param scheme of the store's URLs; the server has its bucket `traces`.
+ * @param wrongSecret variables that replace the right ones; `undefined` if the server checks no credentials.
  */
 export const describeStore = (
   scheme: string,
@@ -97,7 +97,7 @@ export const describeStore = (
       expect(Buffer.compare((await server.read(key)) ?? Buffer.from("none"), bytes)).toBe(0)
     })
 
-    test("takes the place of an object of that name, at its end", async () => {
+    test("replaces an object of that name when it is complete", async () => {
       for (const text of ["the first", "and the second"]) {
         const target = await open()
         await target.write(Buffer.from(text))
@@ -107,7 +107,7 @@ export const describeStore = (
     })
   })
 
-  describe("an export that is given up", () => {
+  describe("an aborted export", () => {
     test("after several parts leaves nothing", async () => {
       const target = await open()
       await write(target, bytesOf(26 * mebibyte), 1_000_000)
@@ -125,7 +125,7 @@ export const describeStore = (
       expect(await server.unfinished()).toEqual([])
     })
 
-    test("leaves the object that was there before as it was", async () => {
+    test("leaves the previous object as it was", async () => {
       const before = bytesOf(9 * mebibyte, 2)
       const first = await open(addressOf(key), { contentType: "text/x-before" })
       await write(first, before, mebibyte)
@@ -147,14 +147,14 @@ export const describeStore = (
       return outcome.failure
     }
 
-    test("because there is no such bucket says so before anything is written", async () => {
+    test("because the bucket does not exist fails before anything is written", async () => {
       const error = await failing(addressOf("a", "no-such-bucket"))
       expect(error).toMatchObject({ provider: scheme, bucket: "no-such-bucket", key: "a", code: "no-bucket" })
       expect(error.reason).toMatch(/bucket|container|not found/i)
     })
 
     if (wrongSecret !== undefined) {
-      test("because the secret is wrong is denied, and does not tell the secret", async () => {
+      test("because the secret is wrong is denied, and the error does not contain the secret", async () => {
         const variables = wrongSecret(server)
         use(variables)
         const error = await failing(addressOf("a"))
@@ -164,13 +164,13 @@ export const describeStore = (
       })
     }
 
-    test("because nobody listens is unreachable", async () => {
+    test("because no server listens is unreachable", async () => {
       use(server.elsewhere(`http://127.0.0.1:${await freePort()}`))
       const error = await failing(addressOf("a"))
       expect(error).toMatchObject({ code: "unreachable", reason: expect.stringContaining("ECONNREFUSED") })
     })
 
-    test("because the server takes the connection and says nothing ends when its time is over", async () => {
+    test("because the server accepts the connection and stays silent ends at its deadline", async () => {
       const silent = await listenSilently()
       try {
         use(server.elsewhere(silent.url))

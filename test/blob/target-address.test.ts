@@ -10,7 +10,7 @@ const addressOf = (path: string): StoreAddress | string => {
 
 const nowhere = { host: undefined, region: undefined }
 
-describe("a path that the client fills from the answer", () => {
+describe("a path that the client fills from the response", () => {
   test.each([
     "output.sktrace",
     "../x/y.sktrace",
@@ -71,12 +71,12 @@ describe("an object store", () => {
     expect(addressOf(path)).toEqual(address)
   })
 
-  test("dot segments are gone before anybody looks at the key", () => {
+  test("dot segments are removed before the key is checked", () => {
     expect(addressOf("s3://traces/a/../b/%2e%2E/c")).toEqual({ provider: "s3", ...nowhere, bucket: "traces", key: "c" })
   })
 })
 
-describe("a path that names nothing", () => {
+describe("an invalid path", () => {
   test.each([
     ["ftp://host/a", "the scheme ftp: is not supported"],
     ["az://traces/a", "write azure://"],
@@ -101,7 +101,7 @@ describe("a path that names nothing", () => {
     expect(addressOf(path)).toContain(reason)
   })
 
-  test("the refusal repeats no credentials", () => {
+  test("the error repeats no credentials", () => {
     const refusal = addressOf("s3://AKIA:hush@traces/a?X-Amz-Signature=hush")
     expect(refusal).toContain("cannot write to")
     expect(refusal).not.toContain("hush")
@@ -135,7 +135,7 @@ test("any address is read back from its URL", () => {
   )
 })
 
-test("any text is read without throwing, and a key that comes out is clean", () => {
+test("any text is read without throwing, and a resulting key is clean", () => {
   const begun = fc.tuple(
     fc.constantFrom("s3://b", "s3://bkt/", "gs://bkt/a/", "https://bkt.s3.amazonaws.com/", ""),
     fc.string(),

@@ -85,14 +85,14 @@ test("an error names the object and is one line of bounded length", () => {
   expect(error.message.length).toBeLessThan(450)
 })
 
-test("an error holds no signature and no upload session", () => {
+test("an error contains no signature and no upload session", () => {
   const said = "PUT https://x/?upload_id=ABPnzm-secret&sig=hush%3D failed; AccountKey=hush=="
   const { reason } = targetError(address, "failed", said)
   expect(reason).toContain("failed")
   expect(reason).not.toMatch(/hush|ABPnzm/)
 })
 
-test("an error that is one already stays as it is", () => {
+test("a TargetError is returned unchanged", () => {
   const error = targetError(address, "too-large", "too many parts")
   expect(targetErrorOf({ ...address, key: "b" }, error)).toBe(error)
   expect(error).toBeInstanceOf(TargetError)

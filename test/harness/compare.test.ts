@@ -25,7 +25,7 @@ const listed = (uid: string, version: number, content?: JsonObject) => {
   return objectLine("listed", gvk, item)
 }
 
-/** An export that holds exactly these lines, as a recorder would write it. */
+/** An export of exactly these lines, as a recorder would write it. */
 const exportOf = (lines: readonly LedgerLine[]): string[] => {
   const events = lines.flatMap((line) => {
     if (line.line === "list") return []
@@ -43,7 +43,7 @@ const header = `{"format":"kubereel"}`
 const judgeText = (text: string, ledger: readonly LedgerLine[], rule: Rule) =>
   compare(text, ledger, new Map([[gvk, rule]])).map(({ problem }) => problem)
 
-/** Judges an export of these lines; header and footer are right. */
+/** Compares an export of these lines with the ledger; header and footer are valid. */
 const judge = (lines: readonly string[], ledger: readonly LedgerLine[], rule: Rule = { detect: "all" }) => {
   const gaps = lines.filter((line) => line.includes(`"action":"gap"`)).length
   const footer = JSON.stringify({ end: { snapshot: 0, events: lines.length - gaps, gaps } })
@@ -54,11 +54,11 @@ describe("an export and a ledger", () => {
   const ledger = [list(10), listed("a", 5), listed("b", 9), added("c", 11), modified("a", 12), deleted("b", 13)]
   const whole = exportOf(ledger)
 
-  test("agree when every version is there once and in order", () => {
+  test("agree when every version occurs once and in order", () => {
     expect(judge(whole, ledger)).toEqual([])
   })
 
-  test("agree when the recorder saw more of the time before the observer's list", () => {
+  test("agree when the recorder also has events before the observer's list", () => {
     const past = [
       added("a", 3, { data: { old: "1" } }),
       added("x", 4),
@@ -144,22 +144,22 @@ describe("an export and a ledger", () => {
     expect(judgeText(`${lines.join("\n")}\n`, ledger, { detect: "all" })).toEqual(problems)
   })
 
-  test("disagree when the export is cut off in the middle of a line", () => {
+  test("disagree when the export is truncated in the middle of a line", () => {
     const text = `${[header, ...whole].join("\n")}\n`
     const problems = judgeText(text.slice(0, -100), ledger, { detect: "all" })
     expect(problems).toEqual(["malformed", "malformed", "missing", "missing"])
   })
 
-  test("disagree when an object stood in the export's past and not in the list", () => {
+  test("disagree when an object was in the export's past and not in the list", () => {
     expect(judge(exportOf([added("z", 2), ...ledger]), ledger)).toEqual(["wrong start"])
   })
 
-  test("disagree when events of two objects come in another order than the server's, properly numbered", () => {
+  test("disagree when events of two objects are in another order than the server's, properly numbered", () => {
     const swapped = [...ledger.slice(0, 3), ledger[4], ledger[3], ledger[5]].filter((line) => line !== undefined)
     expect(judge(exportOf(swapped), ledger)).toEqual(["out of order"])
   })
 
-  test("differ by one in a number that JavaScript cannot tell from its neighbour", () => {
+  test("differ by one in a number that JavaScript cannot distinguish from its neighbour", () => {
     const line = (whole[3] ?? "").replace('"kind":"ConfigMap"', '"kind":"ConfigMap","data":{"n":9007199254740993}')
     const other = [...ledger]
     other[4] = modified("a", 12, { data: { n: JSON.parse("9007199254740992") as number } })
@@ -192,7 +192,7 @@ describe("what counts as a change", () => {
     expect(judge(only(5, 13, 14, 15, 16), ledger, { detect: "content" })).toEqual(["missing"])
   })
 
-  test("with spec: nothing but the spec", () => {
+  test("with spec: only the spec", () => {
     expect(judge(only(5, 13, 14, 16), ledger, { detect: "spec" })).toEqual([])
     expect(judge(only(5, 13, 14, 15, 16), ledger, { detect: "spec" })).toEqual(["extra"])
   })
@@ -212,7 +212,7 @@ describe("what counts as a change", () => {
     expect(judge(exportOf(back), back, { detect: "content" })).toEqual([])
   })
 
-  test("and managed fields are compared only when they are kept", () => {
+  test("and managed fields are compared only if they are kept", () => {
     const withFields = (version: number, fields: JsonObject) => {
       const object = configMap("a", version)
       return objectLine("ADDED", gvk, { ...object, metadata: { ...(object.metadata as JsonObject), ...fields } })

@@ -1,6 +1,6 @@
 /**
- * Set-up of every test file: a test that fails, or runs out of time, takes what it started with it, so that it fails alone. What a file
- * leaves running or lying about when all its tests are over is ended, removed and named; if nothing else failed, that fails the file.
+ * Set-up of every test file: a test that fails, or runs out of time, takes down what it started, so that it fails alone. Whatever a file
+ * leaves running or on disk when all its tests are over is ended, removed and named; if nothing else failed, that fails the file.
  */
 import { chmodSync, mkdtempSync, readdirSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -11,7 +11,7 @@ import { notesIn, removeWhole, runDirectoryVariable, temporaryIn } from "./run-d
 import { beginFile, Started, seeWhatIsStarted, startedBy } from "./started.ts"
 
 declare global {
-  /** Whether this process sees already what is started in it: this module is evaluated for each file. */
+  /** Set once this process observes what is started in it: this module is evaluated for each file. */
   var kubereelSeesWhatIsStarted: true | undefined
 }
 
@@ -26,11 +26,11 @@ if (globalThis.kubereelSeesWhatIsStarted === undefined) {
 const file = beginFile()
 const name = basename(expect.getState().testPath ?? "file", ".test.ts").slice(0, 30)
 const directory = mkdtempSync(join(temporaryIn(run), `${name}-`))
-// Some tests start processes of another user.
+// Some tests start processes as another user.
 chmodSync(directory, 0o755)
 process.env.TMPDIR = directory
 
-/** ms that what is to be ended has for it. */
+/** ms that leftovers get to end by themselves. */
 const patienceMs = patient(5000)
 
 let hasFailed = false
@@ -44,7 +44,7 @@ aroundEach(async (runTest, { task }) => {
 }, 4 * patienceMs)
 
 afterAll(async () => {
-  // Half a second for what was told to end and has not been heard of since.
+  // Half a second for those that were told to end and have not reported it yet.
   for (let turn = 0; turn < 25 && file.names.length > 0; turn++) await new Promise((resolve) => setTimeout(resolve, 20))
   const left = [...file.names]
   await file.end(patienceMs)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { allowOldCluster, openTestCluster } from "../cluster/guard.ts"
 
 const hour = 60 * 60 * 1000
-/** What the API server's own clock says, far from ours. */
+/** The API server's own clock, far from ours. */
 const serverNow = Date.parse("2031-05-05T12:00:00Z")
 
 describe("the guard before tests that write", () => {
@@ -45,13 +45,13 @@ users: [{name: a, user: {token: t}}]
     await expect(openTestCluster({ KUBECONFIG: kubeconfig })).rejects.toThrow("KUBEREEL_TEST_KUBECONFIG is not set")
   })
 
-  test("lets a cluster pass that the server's clock calls younger than a day", async () => {
+  test("accepts a cluster that is younger than a day by the server's clock", async () => {
     age = 23 * hour
     const cluster = await openTestCluster({ KUBEREEL_TEST_KUBECONFIG: kubeconfig })
     expect(cluster).toMatchObject({ kubeconfig, kubectl: "kubectl" })
   })
 
-  test("refuses an older one and says how to insist", async () => {
+  test("rejects an older one and says how to override that", async () => {
     age = 25 * hour
     const environment = { KUBEREEL_TEST_KUBECONFIG: kubeconfig }
     await expect(openTestCluster(environment)).rejects.toThrow(`older than a day`)
@@ -59,7 +59,7 @@ users: [{name: a, user: {token: t}}]
     await expect(openTestCluster({ ...environment, [allowOldCluster]: "1" })).resolves.toMatchObject({ kubeconfig })
   })
 
-  test("refuses a cluster that does not say how old it is", async () => {
+  test("rejects a cluster of unknown age", async () => {
     age = undefined
     await expect(openTestCluster({ KUBEREEL_TEST_KUBECONFIG: kubeconfig })).rejects.toThrow("older than a day")
   })

@@ -3,11 +3,11 @@ import { equal, parseExactly } from "../cluster/exact-json.ts"
 import { keptPart, removeAll } from "../cluster/kept-part.ts"
 
 describe("removing pointers", () => {
-  test("takes away the value and leaves its neighbours", () => {
+  test("removes the value and leaves its neighbours", () => {
     expect(removeAll({ a: { b: 1, c: 2 } }, ["/a/b"])).toEqual({ a: { c: 2 } })
   })
 
-  test("counts an object all of whose members are ignored as absent, up to the root", () => {
+  test("treats an object whose members are all ignored as absent, up to the root", () => {
     expect(removeAll({ a: { b: { c: 1 } }, d: 1 }, ["/a/b/c"])).toEqual({ d: 1 })
     expect(removeAll({ a: { b: { c: 1 } } }, ["/a/b/c"])).toBeUndefined()
   })
@@ -21,11 +21,11 @@ describe("removing pointers", () => {
     expect(removeAll({ a: [{ b: 1, c: 1 }, { b: 2 }] }, ["/a/0/b"])).toEqual({ a: [{ c: 1 }, { b: 2 }] })
   })
 
-  test("leaves alone what has no such value", () => {
+  test("leaves a value without the member unchanged", () => {
     expect(removeAll({ a: "text", b: [1] }, ["/a/b", "/b/7/c", "/c/d"])).toEqual({ a: "text", b: [1] })
   })
 
-  test("refuses what is not a pointer", () => {
+  test("rejects what is not a pointer", () => {
     expect(() => removeAll({}, ["metadata"])).toThrow("not a JSON pointer")
   })
 })
@@ -44,7 +44,7 @@ describe("the kept part", () => {
     })
   })
 
-  test("of a Pod's spec is without its node, also for list items that carry no kind", () => {
+  test("of a Pod's spec excludes its node, even for list items without a kind", () => {
     expect(keptPart("v1.Pod", pod, { detect: "spec" })).toEqual({ priority: 1 })
     expect(keptPart("v1.Other", pod, { detect: "spec" })).toEqual(pod.spec)
   })
@@ -63,7 +63,7 @@ describe("the kept part", () => {
 })
 
 describe("exact JSON", () => {
-  test("tells numbers apart that are one to JavaScript, and writes them back as they stood", () => {
+  test("distinguishes numbers that are equal to JavaScript, and writes them back unchanged", () => {
     const text = '{"a":9007199254740993,"b":0.10,"c":1}'
     expect(JSON.stringify(parseExactly(text))).toBe(text)
     expect(equal(parseExactly("9007199254740993"), parseExactly("9007199254740992"))).toBe(false)

@@ -1,4 +1,4 @@
-/** A suite of its own that leaves behind whatever a test can: what becomes of it, and who is told. */
+/** A separate suite that leaves behind everything a test can: what happens to it, and where it is reported. */
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -25,7 +25,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 export const startAll = async (notes) => {
-  // Without our environment: only the note tells whose it is.
+  // Without our environment: only the note shows which run it belongs to.
   const child = spawn("sleep", ["600"], { env: { PATH: process.env.PATH } })
   const thread = new Worker("setInterval(() => undefined, 1000)", { eval: true })
   await new Promise((resolve) => thread.once("online", resolve))
@@ -57,7 +57,7 @@ import { test } from "vitest"
 import { startAll } from "./start.js"
 test("passes, and leaves everything", () => startAll("careless.json"))`
 
-/** The process of a process, which nothing in the test's own process knows of. */
+/** A grandchild process, unknown to the test's own process. */
 const secret = `
 import { execFileSync } from "node:child_process"
 import { test } from "vitest"
@@ -107,13 +107,13 @@ test("what a suite leaves behind is ended, removed and named, and troubles no ot
   const noted = (name: string) =>
     JSON.parse(readFileSync(join(directory, name), "utf8")) as { pid: number; directory: string; port: number }
   const [timedOut, careful] = [noted("timed-out.json"), noted("careless.json")]
-  // The file that failed anyhow is not made to fail twice; the one whose tests passed is.
+  // A file that failed anyway is not failed twice; one whose tests passed is.
   expect(failed?.message).not.toContain("left behind")
   expect(left?.message).toContain(`process ${careful.pid}: sleep 600`)
   expect(left?.message).toMatch(/worker thread \d+/)
   expect(left?.message).toContain(`"port":${careful.port}`)
   expect(left?.message).toContain(careful.directory)
-  // What no file could see is found at the end of the run.
+  // Leftovers that no file could detect are found at the end of the run.
   const secretPid = Number(readFileSync(join(directory, "secret.json"), "utf8"))
   expect(unseen?.assertionResults).toMatchObject([{ status: "passed" }])
   expect(output).toContain(`process ${secretPid}: sleep 601`)

@@ -1,6 +1,6 @@
 /**
- * How much longer than on an idle machine something may take before a test calls it failed. A limit only ends a test that would never
- * end: what is right after five times the time is right. So no limit is short, and all of them grow with the machine's load.
+ * How much longer than on an idle machine something may take before a test fails. A limit only ends a test that would never end: a result
+ * is still correct after five times the time. So no limit is short, and all of them grow with the machine's load.
  */
 import { availableParallelism, loadavg } from "node:os"
 
@@ -8,8 +8,8 @@ import { availableParallelism, loadavg } from "node:os"
 export const patienceVariable = "KUBEREEL_TEST_PATIENCE"
 
 /**
- * The factor at this moment: 2 on an idle machine, since the other tests of the run keep it busy, and 1 more for each process per
- * processor that ran or waited in the last minute; 10 at most.
+ * The current factor: 2 on an idle machine, since the other tests of the run keep it busy, and 1 more for each process per processor that
+ * ran or waited in the last minute; 10 at most.
  */
 export const patience = (environment: NodeJS.ProcessEnv = process.env, load: number = loadavg()[0] ?? 0): number => {
   const given = environment[patienceVariable]
@@ -19,5 +19,5 @@ export const patience = (environment: NodeJS.ProcessEnv = process.env, load: num
   return factor
 }
 
-/** A limit in ms for what takes at most `idleMs` on an idle machine. */
+/** A limit in ms for work that takes at most `idleMs` on an idle machine. */
 export const patient = (idleMs: number): number => Math.ceil(idleMs * patience())

@@ -1,6 +1,6 @@
 /**
- * Set-up of every test file of `npm test`: how long a test without a limit of its own may take, by how busy the machine is when the
- * file begins. No test waits on a wall clock; the slowest lawful thing is the start of workers.
+ * Set-up of every test file of `npm test`: sets the time limit of tests without one of their own, according to the machine's load when the
+ * file starts. No test waits on a wall clock; the slowest legitimate step is the start of workers.
  */
 import { vi } from "vitest"
 import { patient } from "./patience.ts"

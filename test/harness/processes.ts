@@ -1,4 +1,4 @@
-/** Processes that a run of the tests has started, found in /proc. Where there is none, none are found. */
+/** Processes that a test run has started, found in /proc. Without /proc, none are found. */
 import type { ChildProcess } from "node:child_process"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,22 +8,24 @@ export interface FoundProcess {
   readonly command: string
 }
 
-/** When a process was started, in clock ticks since boot, which tells it from a later one of its number; `undefined` when it is gone. */
+/**
+ * When a process was started, in clock ticks since boot, which distinguishes it from a later one with its PID; `undefined` if it is gone.
+ */
 export const startTimeOf = (pid: number): number | undefined => {
   const text = read(`/proc/${pid}/stat`)
-  // The second field is the program's name in brackets, which may hold anything.
+  // The second field is the program's name in brackets, which may contain anything.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
   return fields[0] === "" || fields[0] === "Z" ? undefined : Number(fields[19])
 }
 
-/** Leaves a note of a process, for one that takes over no environment of ours. */
+/** Leaves a note of a process, for one that does not inherit our environment. */
 export const noteProcess = (notes: string, child: ChildProcess): void => {
   const startTime = child.pid === undefined ? undefined : startTimeOf(child.pid)
   if (startTime !== undefined) writeFileSync(join(notes, String(child.pid)), String(startTime))
 }
 
 /**
- * Those that are noted, and those whose temporary files go to `temporary` or below it, whoever started them. Not Vitest's own, which
+ * The noted processes, and those whose temporary files go to `temporary` or below, whatever started them. Excludes Vitest's own, which
  * outlive the tests.
  */
 export const processesOf = (temporary: string, notes: string): ReadonlyArray<FoundProcess> => {
@@ -72,7 +74,7 @@ export const endProcess = (pid: number): void => {
   }
 }
 
-/** The text of a file that may be gone any moment, or be another user's: `""` then. */
+/** The text of a file that may disappear at any moment, or belong to another user: then `""`. */
 const read = (path: string): string => {
   try {
     return readFileSync(path, "utf8")

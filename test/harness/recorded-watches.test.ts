@@ -39,7 +39,7 @@ describe("a recording", () => {
     expect(kinds.find(({ resource }) => resource.gvk.kind === "Namespace")?.resource.namespaced).toBe(false)
   })
 
-  test("keeps every line byte for byte, a missing last line feed excepted", () => {
+  test("keeps every line byte for byte, except for a missing last line feed", () => {
     const lines = [line("ADDED", "1"), line("MODIFIED", "2", { labels: { a: "ü" } }).replace('"type":', ' "type" : ')]
     const { lines: parsed } = parseRecording("pods.watch", Buffer.from(lines.join("\n")))
     expect(parsed.map(({ bytes }) => bytes.toString())).toEqual(lines.map((whole) => `${whole.slice(18)}\n`))
@@ -59,7 +59,7 @@ describe("a recording", () => {
     [line("ADDED", "1", {}, ""), 1, "its object has no apiVersion or no kind"],
     [`${line("ADDED", "1")}\n${line("ADDED", "2", {}, "Node")}`, 2, "v1.Node among lines of v1.Pod"],
     ["", 0, "holds no line"],
-  ])("with %j is refused, naming line %i", (text, number, problem) => {
+  ])("with %j is rejected, naming line %i", (text, number, problem) => {
     let error: unknown
     try {
       parseRecording("pods.watch", Buffer.from(text))

@@ -1,6 +1,6 @@
 /**
- * Recorded watches on disk: one `<plural>.watch` file per kind, each line `<seconds>.<micros> <watch line>`, the time
- * being when the line was received. Lines are kept byte for byte; only what is needed to find and select them is parsed.
+ * Recorded watches on disk: one `<plural>.watch` file per kind, each line `<seconds>.<micros> <watch line>`, with the time at which the
+ * line was received. Lines are kept byte for byte; only what is needed to find and select them is parsed.
  */
 
 import { readdir, readFile } from "node:fs/promises"
@@ -35,7 +35,7 @@ export interface RecordedLine {
   readonly type: string
   /** Version of the object, or of the bookmark. */
   readonly revision: bigint
-  /** Absent for lines that are no change of an object: bookmarks and errors. */
+  /** Absent for lines that are not a change of an object: bookmarks and errors. */
   readonly record: ChangeRecord | undefined
   /** The bookmark that ends the initial events. */
   readonly initialEventsEnd: boolean
@@ -87,7 +87,7 @@ const recordOf = (change: Change, states: Map<string, Change>): ChangeRecord => 
   return { change, previous }
 }
 
-/** A kind we know is served as we know it; another is taken for a custom resource. */
+/** A known kind is served as defined; any other is treated as a custom resource. */
 const resourceOf = (gvk: GroupVersionKind, plural: string, namespaced: boolean): Resource =>
   builtinResources.find((known) => formatGvk(known.gvk) === formatGvk(gvk)) ?? { gvk, plural, namespaced, custom: true }
 
@@ -108,7 +108,7 @@ type ParsedLine = Omit<RecordedLine, "record"> & {
   readonly change: Change | undefined
 }
 
-/** The part of an object that a server needs to know; anything may be missing in a file. */
+/** The part of an object that a server needs; in a file anything may be missing. */
 interface Head {
   readonly apiVersion?: string
   readonly kind?: string

@@ -1,7 +1,7 @@
 /**
- * One directory for everything that a run of the tests leaves in the file system, and the check at its end: Vitest's global set-up
- * makes the directory, test/harness/ends-with-its-test.ts puts the temporary directories of each file into it, the tear-down removes it.
- * A process of the run that is still alive then, or a file that nobody removed, is ended or removed, named, and fails the run.
+ * One directory for everything that a test run leaves in the file system, and the check at its end: Vitest's global set-up creates the
+ * directory, test/harness/ends-with-its-test.ts puts the temporary directories of each file into it, the tear-down removes it. A process of
+ * the run that is still alive then is ended, a file that was not removed is removed; both are named and fail the run.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,7 +12,7 @@ import { endProcess, endProcesses, processesOf, startTimeOf } from "./processes.
 export const runDirectoryVariable = "KUBEREEL_TEST_RUN_DIRECTORY"
 
 const prefix = "kubereel-tests-"
-/** ms for processes that are ending when the last test is over. */
+/** ms that processes get to end after the last test. */
 const patienceMs = 2000
 
 /** Below the run's directory: temporary directories of the test files, and notes of the processes that they started. */
@@ -24,12 +24,12 @@ export default (): (() => Promise<void>) | undefined => {
   if (process.env[runDirectoryVariable] !== undefined) return undefined
   removeAbandoned(tmpdir())
   const run = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-${startTimeOf(process.pid) ?? 0}-`))
-  // Some tests start processes of another user.
+  // Some tests start processes as another user.
   chmodSync(run, 0o755)
   for (const directory of [temporaryIn(run), notesIn(run)]) mkdirSync(directory)
   process.env[runDirectoryVariable] = run
   process.env.TMPDIR = temporaryIn(run)
-  // Hundreds of processes load the same few bundles: compiled once, they take a fifth less CPU.
+  // Hundreds of processes load the same few bundles: with a compile cache they need a fifth less CPU.
   process.env.NODE_COMPILE_CACHE = join(run, "compiled")
   return async () => {
     const left = await leftIn(run)
@@ -46,7 +46,7 @@ const leftIn = async (run: string): Promise<ReadonlyArray<string>> => {
   return [...processes, ...readdirSync(temporaryIn(run)).map((name) => join(temporaryIn(run), name))]
 }
 
-/** A run that was killed could not clean up: the next one does. */
+/** A killed run could not clean up: the next one does. */
 const removeAbandoned = (directory: string): void => {
   for (const name of readdirSync(directory)) {
     const [, pid = "", startTime = ""] = new RegExp(`^${prefix}(\\d+)-(\\d+)-`).exec(name) ?? []
@@ -58,7 +58,7 @@ const removeAbandoned = (directory: string): void => {
   }
 }
 
-/** Removes a directory, also where its owner may not write below it. */
+/** Removes a directory, even if its owner may not write below it. */
 export const removeWhole = (directory: string): void => {
   makeWritable(directory)
   rmSync(directory, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 /**
- * What tests start: child processes, worker threads and servers, seen through Node's diagnostics channels, so that no test has to
+ * What tests start: child processes, worker threads and servers, observed through Node's diagnostics channels, so that no test has to
  * register anything. Each belongs to the test in whose asynchronous context it was started, and to its file.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
@@ -8,7 +8,7 @@ import { subscribe } from "node:diagnostics_channel"
 import type { Server } from "node:net"
 import type { Worker } from "node:worker_threads"
 
-/** A thing that runs until it is ended. */
+/** Something that runs until it is ended. */
 interface Startable {
   readonly isRunning: () => boolean
   /** For people: what it is. */
@@ -16,33 +16,34 @@ interface Startable {
   readonly end: () => void
 }
 
-/** What one test, or one file, has started and not ended. */
+/** What one test, or one file, has started and not yet ended. */
 export class Started {
   #started: Startable[] = []
   readonly #closers = new Set<() => unknown>()
   #isOver = false
 
-  /** What still runs, for people. */
+  /** Names of what is still running, for people. */
   get names(): ReadonlyArray<string> {
     return this.#running().map(({ name }) => name())
   }
 
   add(started: Startable): void {
     this.#started.push(started)
-    // An actor system whose threads are ended starts them again.
+    // An actor system would restart threads that are ended.
     if (this.#isOver) setImmediate(started.end)
   }
 
-  /** Has something closed in order if the test fails before it does so. Returns what takes that back. */
+  /** Registers an orderly close in case the test fails before it closes by itself. Returns a function that cancels this. */
   closeWith(close: () => unknown): () => void {
     this.#closers.add(close)
     return () => this.#closers.delete(close)
   }
 
   /**
-   * Ends everything, also what is started later, in order where the test has said how and by force otherwise. Resolves once it is gone.
+   * Ends everything, even what is started later: in order if the test has registered a close, otherwise by force. Resolves once everything
+   * is gone.
    *
-   * @param patienceMs how long an orderly end may take, and after that the end of what was killed.
+   * @param patienceMs how long an orderly end may take, and after that the end of killed processes.
    */
   async end(patienceMs: number): Promise<void> {
     const closed = Promise.allSettled([...this.#closers].map(async (close) => close()))
@@ -70,7 +71,7 @@ const later = (ms: number): Promise<void> => new Promise((resolve) => void realT
 const ofTest = new AsyncLocalStorage<Started>()
 let ofFile = new Started()
 
-/** Starts a new file: what it starts outside of its tests belongs to it alone. */
+/** Starts a new file: what it starts outside its tests belongs only to the file. */
 export const beginFile = (): Started => {
   ofFile = new Started()
   return ofFile
@@ -81,8 +82,8 @@ export const startedBy = <Value>(started: Started, run: () => Promise<Value>): P
   ofTest.run(started, run)
 
 /**
- * Has something closed when the present test fails before it does so itself, for instance because its time is up; started outside
- * of a test: at the end of the file. Returns what takes that back.
+ * Registers a close in case the current test fails before it closes by itself, for instance at its time limit; outside a test: at the end
+ * of the file. Returns a function that cancels this.
  */
 export const closeIfTestFails = (close: () => unknown): (() => void) => (ofTest.getStore() ?? ofFile).closeWith(close)
 
@@ -92,9 +93,9 @@ const note = (started: Startable): void => {
 }
 
 /**
- * Begins to see what is started in this process. Once per process: files that share one share this module.
+ * Observes what is started in this process. Call it once per process: files that share one share this module.
  *
- * @param spawned is told of each process once it runs.
+ * @param spawned is called with each process once it runs.
  */
 export const seeWhatIsStarted = (spawned: (child: ChildProcess) => void): void => {
   subscribe("child_process", (message) => {

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onTestFinished } from "vitest"
 
-/** A directory that is removed when the test has ended, however it ended. Not in concurrent tests: Vitest cannot tell whose it is. */
+/**
+ * A directory that is removed when the test has ended, however it ended. Not in concurrent tests: Vitest cannot tell which test it belongs
+ * to.
+ */
 export const temporaryDirectory = (): string => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-"))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))

@@ -9,7 +9,7 @@ export interface KeyPair {
   readonly key: string
 }
 
-/** An authority made for one test run, and what it signed. */
+/** An authority made for one test run, and the certificates it signed. */
 export interface Certificates {
   /** PEM of the authority. */
   readonly authority: string
@@ -21,7 +21,7 @@ export interface Certificates {
   readonly client: KeyPair
 }
 
-/** Makes an authority and its certificates with openssl, in a temporary directory that is gone when this returns. */
+/** Makes an authority and its certificates with openssl, in a temporary directory that is removed before this returns. */
 export const makeCertificates = (): Certificates => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-certificates-"))
   const openssl = (...parameters: string[]): Buffer =>

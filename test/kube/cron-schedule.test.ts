@@ -15,7 +15,7 @@ describe("Cron schedules", () => {
     return found
   }
 
-  test("name the times that robfig/cron names", () => {
+  test("yield the same times as robfig/cron", () => {
     expect(times("0 3 * * *", "2026-11-21T09:38:00Z", 2)).toEqual(["2026-11-22T03:00", "2026-11-23T03:00"])
     expect(times("*/15 9-10 * * 1-5", "2026-11-20T10:31:00Z", 2)).toEqual(["2026-11-20T10:45", "2026-11-23T09:00"])
     expect(times("0 0 13 * 5", "2026-11-01T00:00:00Z", 3)).toEqual([
@@ -36,7 +36,7 @@ describe("Cron schedules", () => {
     ])
   })
 
-  test("that mean nothing are refused", () => {
+  test("that are invalid are rejected", () => {
     for (const schedule of [
       "",
       "* * * *",
@@ -57,7 +57,7 @@ describe("Cron schedules", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseSchedule(text)))
   })
 
-  test("name every matching minute and no other", () => {
+  test("yield exactly the matching minutes", () => {
     const field = (least: number, most: number) =>
       fc.oneof(
         fc.constant("*"),

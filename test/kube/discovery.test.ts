@@ -12,7 +12,7 @@ const gvkOf = (text: string): GroupVersionKind => {
   return gvk
 }
 
-/** A server that gives the real answers; `unknown-group` for every path not listed. */
+/** A server that returns the real responses; `unknown-group` for every path not listed. */
 const discoverAt = async (kind: string, answers: Readonly<Record<string, string>>): Promise<Discovery> => {
   await using server = await startWebServer((request, response) => {
     const { status, headers, body } = recordedAnswer(answers[request.url ?? ""] ?? "unknown-group")
@@ -45,14 +45,14 @@ describe("discovery", () => {
     expect(found.tag === "found" && found.resource.verbs).toEqual(expect.arrayContaining(["get", "list", "watch"]))
   })
 
-  test("says which verbs there are, for kinds that cannot be watched", async () => {
+  test("lists the supported verbs, for kinds that cannot be watched", async () => {
     expect(await discoverAt("v1.ComponentStatus", real)).toMatchObject({
       tag: "found",
       resource: { verbs: ["get", "list"] },
     })
   })
 
-  test("does not take a sub-resource for a resource", async () => {
+  test("does not mistake a subresource for a resource", async () => {
     const body = JSON.parse(recordedAnswer("discovery-apps-v1").body.toString()) as {
       resources: Array<{ name: string; kind: string }>
     }
@@ -60,7 +60,7 @@ describe("discovery", () => {
     expect(await discoverAt("apps/v1.Scale", real)).toMatchObject({ tag: "absent", missing: "kind" })
   })
 
-  test("takes a kind that is not installed for an answer, not for an error", async () => {
+  test("returns a kind that is not installed as a result, not as an error", async () => {
     expect(await discoverAt("example.com/v1.Widget", real)).toEqual({
       tag: "absent",
       missing: "group-version",
@@ -70,7 +70,7 @@ describe("discovery", () => {
     expect(found).toMatchObject({ tag: "absent", missing: "group-version" })
   })
 
-  test("names the kind that may have been meant", async () => {
+  test("names the kind that was probably meant", async () => {
     const detail = "apps/v1.deployment does not exist on this server; apps/v1.Deployment does"
     expect(await discoverAt("apps/v1.deployment", real)).toEqual({ tag: "absent", missing: "kind", detail })
   })
@@ -79,14 +79,14 @@ describe("discovery", () => {
     ["401", "unauthorized"],
     ["403", "forbidden-list"],
     ["504", "list-rv-exact-future"],
-  ])("hands on the status of a refusal (%s)", async (code, name) => {
+  ])("passes on the status of a refusal (%s)", async (code, name) => {
     expect(await discoverAt("apps/v1.Deployment", { "/apis/apps/v1": name })).toMatchObject({
       tag: "failed",
       status: { code: Number(code) },
     })
   })
 
-  test("does not wait for ever for a kind at an address that is no API server", async () => {
+  test("does not wait for ever for a kind at an address that is not an API server", async () => {
     // The core group exists everywhere.
     expect(await discoverAt("v1.Pod", {})).toMatchObject({ tag: "failed", status: { code: 404 } })
     await using server = await startWebServer((request, response) => {
@@ -104,7 +104,7 @@ describe("discovery", () => {
     })
   })
 
-  test("tells a server that cannot be reached from one that refuses", async () => {
+  test("distinguishes a server that cannot be reached from one that rejects", async () => {
     const client = new HttpClient({ server: "nowhere", headers: [] }, { userAgent: "x" })
     expect(await discover(client, gvkOf("v1.Pod"))).toMatchObject({
       tag: "unreachable",

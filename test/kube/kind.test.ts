@@ -19,7 +19,7 @@ describe("the path of a collection", () => {
     expect(collectionPath({ ...deployments, namespaced: false }, "kube-system")).toBe("/apis/apps/v1/deployments")
   })
 
-  test("of the core group begins with /api", () => {
+  test("of the core group starts with /api", () => {
     const pods = { gvk: { group: "", version: "v1", kind: "Pod" }, plural: "pods", namespaced: true }
     expect(collectionPath(pods, "default")).toBe("/api/v1/namespaces/default/pods")
   })

@@ -58,7 +58,7 @@ const written = ({ key, operator, values }: LabelRequirement, style: number): st
 }
 
 describe("label selectors", () => {
-  test("whatever can be written is read back", () => {
+  test("any written selector is read back", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(requirement, fc.nat(11)), { minLength: 1, maxLength: 5 }), (terms) => {
         const text = terms.map(([term, style]) => written(term, style)).join(",")
@@ -67,7 +67,7 @@ describe("label selectors", () => {
     )
   })
 
-  test("any text is either read or refused with a reason", () => {
+  test("any text is either read or rejected with a reason", () => {
     const piece = fc.constantFrom("app", "=", "!", "!=", " in ", "(", ")", ",", "a/b", "<", " ", "é", "\u0000", "notin")
     fc.assert(
       fc.property(
@@ -95,7 +95,7 @@ describe("label selectors", () => {
     ["app in (a", 'after the label app, expected one of = == != in notin > <, not "in (a"'],
     ["app in (a,b c)", '"b c" is not a label value'],
     [`app=${"x".repeat(64)}`, `"${"x".repeat(60)}…" is not a label value`],
-  ])("%j is refused: %s", (text, problem) => {
+  ])("%j is rejected: %s", (text, problem) => {
     expect(parseLabelSelector(text)).toEqual({ problem })
   })
 })
@@ -144,7 +144,7 @@ describe("a label selector", () => {
     "a>x",
     `a=${"x".repeat(64)}`,
     `${"k".repeat(64)}=x`,
-  ])("%j is refused, as by the real server", (selector) => {
+  ])("%j is rejected, as by the real server", (selector) => {
     expect(parseLabelSelector(selector)).toHaveProperty("problem")
   })
 
@@ -160,7 +160,7 @@ describe("a label selector", () => {
     fc.record({ key, operator: fc.constantFrom("exists", "!"), values: fc.constant([]) }),
   )
 
-  test("any combination of terms selects what its terms say, whatever the white space", () => {
+  test("any combination of terms selects accordingly, whatever the white space", () => {
     const labels = fc.dictionary(key, value)
     const space = fc.constantFrom("", " ", "  ", "\t")
     fc.assert(
@@ -183,7 +183,7 @@ describe("a label selector", () => {
     )
   })
 
-  test("of an object matches by the same rules; none at all matches nothing", () => {
+  test("of an object matches by the same rules; an absent one matches nothing", () => {
     const selector = { matchLabels: { a: "b" }, matchExpressions: [{ key: "c", operator: "NotIn", values: ["d"] }] }
     expect(selectorMatches(selector, { a: "b" })).toBe(true)
     expect(selectorMatches(selector, { a: "b", c: "d" })).toBe(false)

@@ -5,7 +5,7 @@ import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from ".
 describe("a name", () => {
   const part = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/)
 
-  test("of good parts is a label, and with dots a subdomain", () => {
+  test("of valid parts is a label, and with dots a subdomain", () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 2, maxLength: 5 }), (parts) => {
         expect(labelComplaints(parts[0] ?? "")).toEqual([])
@@ -16,7 +16,7 @@ describe("a name", () => {
     )
   })
 
-  test("takes no time out of proportion to its length: a square of it would outlast the test's limit", () => {
+  test("is checked in linear time: quadratic time would exceed the test's limit", () => {
     expect(subdomainComplaints(`${"a-".repeat(1_000_000)}_`)).not.toEqual([])
   }, 60_000)
 })

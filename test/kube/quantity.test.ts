@@ -35,7 +35,7 @@ describe("a quantity", () => {
     )
   })
 
-  test("is nothing else than what the pattern allows, and reading never throws", () => {
+  test("is only what the pattern allows, and reading never throws", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(quantityOf(text) === undefined || /^[+-]?[\d.]/.test(text)).toBe(true)
@@ -43,14 +43,14 @@ describe("a quantity", () => {
     )
   })
 
-  test("is read as Kubernetes writes them", () => {
+  test("is read as Kubernetes writes it", () => {
     expect(["100m", "2", "0.5", "1e3", "1E3", "64Mi", "1k", ".5", "1Gi", "-1"].map(quantityOf)).toEqual([
       0.1, 2, 0.5, 1000, 1000, 67108864, 1000, 0.5, 1073741824, -1,
     ])
     expect(["", "abc", "1 Gi", "1K", "--1", "1ee3", "Mi"].map(quantityOf)).toEqual(Array(7).fill(undefined))
   })
 
-  test("in thousandths is exact for every number of millis", () => {
+  test("in thousandths is exact for every number of milli-units", () => {
     fc.assert(
       fc.property(fc.nat({ max: 10_000_000 }), (millis) => {
         expect(thousandths(`${millis}m`)).toBe(millis)

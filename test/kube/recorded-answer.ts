@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 
-/** A whole HTTP answer of a real API server (kube-apiserver 1.34.4), chunked framing removed. */
+/** A complete HTTP response of a real API server (kube-apiserver 1.34.4), without chunked framing. */
 export interface RecordedAnswer {
   readonly status: number
   /** Names in lower case; without the transfer coding. */

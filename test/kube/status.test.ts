@@ -9,7 +9,7 @@ const statusOf = (name: string) => {
 }
 
 describe("a status", () => {
-  test("is read from the answers of a real API server", () => {
+  test("is read from the responses of a real API server", () => {
     expect(statusOf("forbidden-list")).toEqual({
       code: 403,
       reason: "Forbidden",
@@ -43,12 +43,12 @@ describe("a status", () => {
   test.each([
     ["its reason, if that is all there is", { reason: "Gone" }, { code: 410, reason: "Gone", message: "Gone" }],
     ["500, if there is nothing", {}, { code: 500, reason: "InternalError" }],
-    ["500, if its code is none", { code: 99, reason: "New" }, { code: 500, reason: "New" }],
+    ["500, if its code is invalid", { code: 99, reason: "New" }, { code: 500, reason: "New" }],
   ])("without a code has that of %s", (_name, fields, expected) => {
     expect(readStatusObject({ kind: "Status", ...fields })).toMatchObject(expected)
   })
 
-  test("says what a proxy said, without its markup", () => {
+  test("has a proxy's text, without its markup", () => {
     const page =
       "<html><head><title>502 Bad Gateway</title><style>a{}</style></head>\n<body><center><h1>nginx</h1></center></body></html>"
     expect(statusOfResponse(502, new Map(), page).message).toBe("502 Bad Gateway nginx")
@@ -76,12 +76,12 @@ describe("a status", () => {
     expect(statusOfResponse(429, headers, "").retryAfterSeconds).toBe(expected)
   })
 
-  test("prefers the wait that the body asks for", () => {
+  test("prefers the wait in the body", () => {
     const body = JSON.stringify({ kind: "Status", details: { retryAfterSeconds: 2 } })
     expect(statusOfResponse(429, new Map([["retry-after", "9"]]), body).retryAfterSeconds).toBe(2)
   })
 
-  test("comes of any JSON and any bytes without an exception, whole and on one line", () => {
+  test("is read from any JSON and any bytes without an exception, complete and on one line", () => {
     const fields = fc.dictionary(fc.constantFrom("code", "reason", "message", "details", "metadata"), fc.jsonValue())
     const object = fields.map((value) => ({ ...value, kind: "Status" }))
     const body = fc.oneof(

@@ -1,4 +1,4 @@
-/** One actor is taken out of a system: in order, with its links, and without a word to the others. */
+/** One actor is removed from a system: in order, with its links, without disturbing the others. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import type { Outbox } from "../../src/runtime/mailbox/outbox.ts"
@@ -13,7 +13,7 @@ const sending = (frames: ReadonlyArray<number>, outboxes: Array<Outbox> = []): L
     for (const number of frames) outbox.send(Buffer.from([number]))
   })
 
-/** Writes down `sender: number` of what it takes; acknowledges while `acknowledges` says so. */
+/** Records `sender: number` of each frame it receives; acknowledges while `acknowledges` returns true. */
 const taking = (taken: Array<string>, acknowledges = () => true): LocalBody =>
   simple((context) => {
     const inbox = context.inbox("numbers", {
@@ -25,7 +25,7 @@ const taking = (taken: Array<string>, acknowledges = () => true): LocalBody =>
     })
   })
 
-test("what it has sent is acknowledged before it ends, and its status is gone", async () => {
+test("all it has sent is acknowledged before it ends, and its status disappears", async () => {
   const actors = new LocalActors()
   const taken: Array<string> = []
   const sink = actors.spawn("sink", taking(taken))
@@ -39,7 +39,7 @@ test("what it has sent is acknowledged before it ends, and its status is gone", 
   expect(sink.state).toBe("running")
 })
 
-test("its name is free afterwards, for one that is linked anew", async () => {
+test("its name is free afterwards, for an actor that is linked anew", async () => {
   const actors = new LocalActors()
   const taken: Array<string> = []
   const sink = actors.spawn("sink", taking(taken))
@@ -58,7 +58,7 @@ test("its name is free afterwards, for one that is linked anew", async () => {
   expect(actors.count("sink", "starting")).toBe(1)
 })
 
-test("a receiver that starts again meanwhile still gets what was not acknowledged", async () => {
+test("a receiver that restarts meanwhile still gets what was not acknowledged", async () => {
   const actors = new LocalActors()
   const taken: Array<string> = []
   const sink = actors.spawn(
@@ -75,7 +75,7 @@ test("a receiver that starts again meanwhile still gets what was not acknowledge
   expect(taken).toEqual(["source: 1", "source: 1"])
 })
 
-test("one whose frames nobody takes is ended after the time for draining, and says so", async () => {
+test("an actor whose frames are never received ends after the drain time, and that is reported", async () => {
   const actors = new LocalActors(1000)
   const source = actors.spawn("source", sending([1]))
   await Effect.runPromise(source.running())
@@ -86,7 +86,7 @@ test("one whose frames nobody takes is ended after the time for draining, and sa
   expect(source.state).toBe("stopped")
 })
 
-test("answers that it never took do not hold up the end of who answered", async () => {
+test("answers that a removed actor never received do not delay the end of their sender", async () => {
   const actors = new LocalActors()
   const answering = actors.spawn("answering", sending([1]))
   const asking = actors.spawn(
@@ -99,7 +99,7 @@ test("answers that it never took do not hold up the end of who answered", async 
   expect(await actors.system.stop()).toEqual([])
 })
 
-test("the links of the others stand, and one that starts is linked to what is left", async () => {
+test("the links of the others stay, and a restarted actor is linked to the remaining ones", async () => {
   const actors = new LocalActors()
   const taken: Array<string> = []
   const outboxes: Array<Outbox> = []
@@ -120,7 +120,7 @@ test("the links of the others stand, and one that starts is linked to what is le
   expect(stays.restarts).toBe(0)
 })
 
-test("one that waits to be started again is not, and one that is unknown is refused", async () => {
+test("an actor waiting for its restart is not restarted, and an unknown name is rejected", async () => {
   const actors = new LocalActors()
   const source = actors.spawn("source", sending([]))
   await Effect.runPromise(source.running())
@@ -133,7 +133,7 @@ test("one that waits to be started again is not, and one that is unknown is refu
   await expect(actors.system.remove("source")).rejects.toThrow("no actor is named source")
 })
 
-test("asked for twice at once it happens once, and the next of that name stays", async () => {
+test("two concurrent calls remove it once, and the next actor of that name stays", async () => {
   const actors = new LocalActors()
   const source = actors.spawn("source", sending([]))
   await Effect.runPromise(source.running())

@@ -10,14 +10,14 @@ import { turn, until } from "./until.ts"
 const running = (...actors: ReadonlyArray<LocalActor>): Promise<ReadonlyArray<void>> =>
   Promise.all(actors.map((actor) => Effect.runPromise(actor.running())))
 
-/** Sends `count` small frames when it is started. */
+/** Sends `count` small frames when it starts. */
 const sending = (count: number, mailbox = "numbers"): LocalBody =>
   simple((context) => {
     const outbox = context.outbox(mailbox)
     for (let number = 1; number <= count; number++) outbox.send(Buffer.from([number]))
   })
 
-/** Writes down what it takes, and acknowledges it. `taken` is its memory, which outlives its lives. */
+/** Records what it receives, and acknowledges it. `taken` is its memory, which outlives its lives. */
 const taking = (taken: Array<number>): LocalBody =>
   simple((context) => {
     const inbox = context.inbox("numbers", {
@@ -30,7 +30,7 @@ const taking = (taken: Array<number>): LocalBody =>
   })
 
 describe("a link", () => {
-  test("carries frames whether it is made before or after its ends run", async () => {
+  test("carries frames whether it is made before or after its ends start", async () => {
     const actors = new LocalActors()
     const early: Array<number> = []
     const late: Array<number> = []
@@ -48,7 +48,7 @@ describe("a link", () => {
     ])
   })
 
-  test("waits for a body that asks for its mailboxes late, and leaves it to choose the window", async () => {
+  test("waits for a body that opens its mailboxes late, and lets it choose the window", async () => {
     const actors = new LocalActors()
     const asked = Promise.withResolvers<void>()
     const taken: Array<number> = []
@@ -79,7 +79,7 @@ describe("a link", () => {
     expect((await source.metrics())?.outboxes.numbers).toMatchObject({ unacknowledgedFrames: 1, waitingFrames: 2 })
   })
 
-  test("is made anew when the receiver starts another life, which gets what was not acknowledged", async () => {
+  test("is made anew when the receiver starts another life, which gets everything unacknowledged", async () => {
     const actors = new LocalActors()
     const lives: Array<Array<number>> = []
     let outbox: Outbox | undefined
@@ -115,7 +115,7 @@ describe("a link", () => {
     expect(outbox?.metrics().redeliveredFrames).toBe(2)
   })
 
-  test("is made anew when the sender starts another life, whose frames begin at 1", async () => {
+  test("is made anew when the sender starts another life, whose frames start at 1", async () => {
     const actors = new LocalActors()
     const taken: Array<string> = []
     const source = actors.spawn("source", sending(2))
@@ -137,7 +137,7 @@ describe("a link", () => {
     expect(sink.state).toBe("running")
   })
 
-  test("from an outbox that has one already is refused, because an outbox has one receiver", () => {
+  test("from an outbox that already has one is rejected, because an outbox has one receiver", () => {
     const actors = new LocalActors()
     actors.system.link("numbers", { name: "source" }, { name: "sink" })
     expect(() => actors.system.link("numbers", { name: "source" }, { name: "other" })).toThrow(
@@ -147,7 +147,7 @@ describe("a link", () => {
 })
 
 describe("back-pressure", () => {
-  test("a sender stops at window and buffer, its stalled time grows, and it goes on when it is acknowledged", async () => {
+  test("a sender stops at window and buffer, its stalled time grows, and it continues when it is acknowledged", async () => {
     const actors = new LocalActors()
     let outbox: Outbox | undefined
     let produced = 0
@@ -200,7 +200,7 @@ describe("back-pressure", () => {
 })
 
 describe("stopping the system", () => {
-  test("takes each sender before its receiver: all it has sent is taken, and finalizers run in that order", async () => {
+  test("stops each sender before its receiver: all it has sent is received, and finalizers run in that order", async () => {
     const actors = new LocalActors()
     const closed: Array<string> = []
     const taken: Array<number> = []
@@ -216,7 +216,7 @@ describe("stopping the system", () => {
             attached: () => 0,
             frame(sender, { incarnation, number, payload }) {
               outbox.send(payload)
-              // Passed on is not yet taken: acknowledged only when the next one has it.
+              // A forwarded frame is not finished yet: it is acknowledged only when the next actor has it.
               void outbox.flushed().then(() => inbox.acknowledge(sender, incarnation, number))
             },
           })
@@ -238,7 +238,7 @@ describe("stopping the system", () => {
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("upstream links do not count for the order, cycles end, and a receiver that a cycle feeds goes after it", async () => {
+  test("upstream links do not affect the order, cycles end, and a receiver that a cycle feeds stops after it", async () => {
     const actors = new LocalActors()
     const idle = simple(() => undefined)
     const named = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, actors.spawn(name, idle)]))
@@ -255,7 +255,7 @@ describe("stopping the system", () => {
     expect(order).toEqual(["b", "a", "c", "d"])
   })
 
-  test("names who could not hand over everything in time", async () => {
+  test("names the actors that could not deliver everything in time", async () => {
     const actors = new LocalActors(300)
     const source = actors.spawn("source", sending(1))
     const sink = actors.spawn(
@@ -267,20 +267,20 @@ describe("stopping the system", () => {
     actors.system.link("numbers", source, sink)
     await running(source, sink)
     const stopped = actors.system.stop()
-    // The time to drain, and the time after which the thread would be killed.
+    // The drain time, and the time after which the thread would be killed.
     await until(() => actors.clock.pending === 2)
     actors.clock.advance(300)
     expect(await stopped).toEqual(["source"])
     expect(sink.state).toBe("stopped")
   })
 
-  test("does not wait for what upstream links still carry: those it is for have stopped before", async () => {
+  test("does not wait for what upstream links still carry, because its receivers have already stopped", async () => {
     const actors = new LocalActors()
     const source = actors.spawn("source", sending(2))
     const taken: Array<number> = []
     const sink = actors.spawn("sink", (context) => {
       const outbox = context.outbox("answers")
-      // One is with the source, which never takes it; the other one waits here.
+      // One is with the source, which never receives it; the other one waits here.
       outbox.send(Buffer.from([1]))
       return taking(taken)(context).pipe(
         Effect.tap(() => Effect.addFinalizer(() => Effect.sync(() => outbox.send(Buffer.from([2]))))),
@@ -291,12 +291,12 @@ describe("stopping the system", () => {
     await running(source, sink)
     expect(await actors.system.stop()).toEqual([])
     expect(taken).toEqual([1, 2])
-    // On a clock that stands still: no deadline was needed.
+    // The clock does not move: no deadline was needed.
     expect(actors.clock.monotonicMs()).toBe(0)
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("a receiver that crashes meanwhile is started again, so that its sender can hand over", async () => {
+  test("a receiver that crashes meanwhile is restarted, so that its sender can deliver", async () => {
     const actors = new LocalActors(10_000)
     const taken: Array<number> = []
     let crash: (() => void) | undefined
@@ -317,7 +317,7 @@ describe("stopping the system", () => {
     expect(taken).toEqual([1, 2, 3, 4, 5])
   })
 
-  test("happens once however often it is asked for, and nothing starts afterwards", async () => {
+  test("happens once however often it is called, and nothing starts afterwards", async () => {
     const actors = new LocalActors()
     await running(actors.spawn("toy", sending(0)))
     expect(await Promise.all([actors.system.stop(), actors.system.stop()])).toEqual([[], []])
@@ -325,7 +325,7 @@ describe("stopping the system", () => {
     expect(() => actors.spawn("late", sending(0))).toThrow("the system is stopping, late cannot start")
   })
 
-  test("is what closing its scope does", async () => {
+  test("happens when its scope closes", async () => {
     let system: ActorSystem | undefined
     const actors = new LocalActors()
     const used = Effect.gen(function* () {
@@ -338,7 +338,7 @@ describe("stopping the system", () => {
 })
 
 describe("the status", () => {
-  test("tells state, restarts and metrics of every actor in the order of spawning", async () => {
+  test("has state, restarts and metrics of every actor in the order of spawning", async () => {
     const actors = new LocalActors()
     const first = actors.spawn("first", sending(2))
     const second = actors.spawn("second", () => Effect.die("no luck"))
@@ -353,7 +353,7 @@ describe("the status", () => {
     expect(status[1]).not.toHaveProperty("metrics")
   })
 
-  test("a name can be taken once", async () => {
+  test("rejects a name that is already in use", async () => {
     const actors = new LocalActors()
     actors.spawn("toy", sending(0))
     expect(() => actors.spawn("toy", sending(0))).toThrow("an actor named toy exists already")

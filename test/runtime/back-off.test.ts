@@ -15,7 +15,7 @@ describe("back-off", () => {
     expect([1, 2].map((nowMs) => backOff.next(nowMs))).toEqual([175, 350])
   })
 
-  test("begins anew after more quiet than the policy asks for, and when told to", () => {
+  test("restarts after a longer quiet than the policy requires, and on reset", () => {
     const backOff = new BackOff(policy, () => 0)
     backOff.next(0)
     expect(backOff.next(5000)).toBe(200)
@@ -25,7 +25,7 @@ describe("back-off", () => {
     expect(backOff.next(10_003)).toBe(100)
   })
 
-  test("stays within [base, base × (1 + jitter)), whatever the moments and the dice", () => {
+  test("stays within [base, base × (1 + jitter)) at any time and for any random number", () => {
     const failures = fc.array(fc.tuple(fc.nat(300_000), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })))
     fc.assert(
       fc.property(failures, (pauses) => {

@@ -1,4 +1,4 @@
-/** The control plane between two ends of one channel; with threads that die it is tested in workers.test.ts. */
+/** The control plane between two ends of one channel; workers.test.ts tests it with threads that die. */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -40,7 +40,7 @@ const failure = <Value, Failure>(effect: Effect.Effect<Value, Failure>): Promise
   Effect.runPromise(Effect.flip(effect))
 
 describe("a control call", () => {
-  test("answers what the handler answers, and leaves no timer behind", async () => {
+  test("returns the handler's result, and leaves no timer behind", async () => {
     const { caller, clock } = connect()
     expect(await Effect.runPromise(caller.call("double", 21))).toBe(42)
     expect(clock.pending).toBe(0)
@@ -54,7 +54,7 @@ describe("a control call", () => {
     expect(error).toMatchObject({ _tag: "Full", bytes: 12, since: new Date(5000), message: "full with 12 bytes" })
   })
 
-  test("fails with CallDefect, which says what happened, when the handler dies or throws", async () => {
+  test("fails with CallDefect and its cause when the handler dies or throws", async () => {
     for (const double of [
       () => Effect.die(new TypeError("a bug")),
       () => {
@@ -70,7 +70,7 @@ describe("a control call", () => {
     }
   })
 
-  test("an answer that the interface does not allow is a CallDefect", async () => {
+  test("a result that the interface does not allow is a CallDefect", async () => {
     const { caller } = connect({ double: () => Effect.succeed(0.5) })
     expect(await failure(caller.call("double", 1))).toBeInstanceOf(CallDefect)
   })
@@ -83,7 +83,7 @@ describe("a control call", () => {
     expect(asked).toBe(0)
   })
 
-  test("a payload of another version of the interface is refused by the actor too, not handed to the handler", async () => {
+  test("a payload of another version of the interface is rejected by the actor too, not passed to the handler", async () => {
     const { port1, port2 } = new MessageChannel()
     ports.push(port1, port2)
     let asked = 0
@@ -107,7 +107,7 @@ describe("a control call", () => {
     })
   })
 
-  test("fails with CallDeadlineExceeded at its deadline, not before; a later answer changes nothing", async () => {
+  test("fails with CallDeadlineExceeded at its deadline, not before; a later reply changes nothing", async () => {
     let answer: (() => void) | undefined
     const { caller, clock } = connect({
       wait: () =>
@@ -131,7 +131,7 @@ describe("a control call", () => {
     expect(await Effect.runPromise(caller.call("double", 2))).toBe(4)
   })
 
-  test("has 5 s unless it says otherwise", async () => {
+  test("has a deadline of 5 s by default", async () => {
     const { caller, clock } = connect()
     const outcome = failure(caller.call("wait", undefined))
     await until(() => clock.pending === 1)

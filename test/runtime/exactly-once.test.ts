@@ -35,7 +35,7 @@ describe("exactly once", () => {
     let lastWords: CounterReport = { unacknowledgedFrames: 0, redeliveredFrames: 0 }
     let redelivered = 0
     let committed = 0
-    /** Frames that each life of the sink has dropped because it had them. */
+    /** Frames that each life of the sink has dropped as duplicates. */
     const duplicates = new Map<number, number>()
 
     const source = system.spawn({
@@ -73,7 +73,7 @@ describe("exactly once", () => {
       .sort((left, right) => left.order - right.order)
     let kills = 0
     let sourceKilledWithFramesInFlight = 0
-    // Each kill comes some random count of numbers after the victims of the one before run again.
+    // Each kill comes a random count of numbers after the previous victims run again.
     let due = Math.floor(random() * 3000)
     const killWhenDue = async (): Promise<void> => {
       const next = plan[kills]
@@ -94,7 +94,7 @@ describe("exactly once", () => {
     expect(written).toHaveLength(last)
     expect(written.findIndex((number, index) => number !== index + 1)).toBe(-1)
 
-    // Nothing was proved unless it was hard: all kills came, in the middle of frames, and some frames came twice.
+    // The test proves something only if it was hard: all kills happened, in the middle of frames, and some frames came twice.
     expect(kills).toBe(plan.length)
     expect(lives).toEqual({ counter: 2 * killsOfEach + 1, sink: 2 * killsOfEach + 1 })
     expect(sourceKilledWithFramesInFlight).toBeGreaterThan(0)

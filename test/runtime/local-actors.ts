@@ -20,8 +20,7 @@ export interface LocalOptions {
 }
 
 /**
- * Actors in the thread of the test, on a clock that the test moves. Jitter is half of what it can be, so a delay is 1.5 times
- * its base.
+ * Actors in the thread of the test, on a clock that the test moves. Jitter is half of its maximum, so a delay is 1.5 times its base.
  */
 export class LocalActors {
   readonly clock = new ManualClock()
@@ -50,13 +49,13 @@ export class LocalActors {
     })
   }
 
-  /** How often an actor has come into a state. */
+  /** How often an actor has entered a state. */
   count(name: string, state: ActorState): number {
     return this.changes.filter((change) => change.startsWith(`${name} ${state}:`)).length
   }
 }
 
-/** A body that does its work when it is started and then only lives. */
+/** A body that does its work when it starts and then stays idle. */
 export const simple = (work: (context: LocalContext) => void): LocalBody => {
   return (context) =>
     Effect.sync(() => {

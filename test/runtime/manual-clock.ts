@@ -5,7 +5,7 @@ interface Alarm {
   readonly action: () => void
 }
 
-/** A clock that moves when told to. Timers fire in order of their time, those of one moment in order of their making. */
+/** A clock that the test moves. Timers fire in order of their time; those of one moment, in order of creation. */
 export class ManualClock implements Clock {
   #now = 0
   readonly #alarms = new Set<Alarm>()
@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
     return { cancel: () => void this.#alarms.delete(alarm) }
   }
 
-  /** Timers that have neither fired nor been called off. */
+  /** Timers that have neither fired nor been cancelled. */
   get pending(): number {
     return this.#alarms.size
   }

@@ -11,7 +11,7 @@ const failing: LocalBody = () => Effect.die("no luck")
 const gone = new ActorGone({ actor: "store", reason: "it fell" })
 
 describe("a crashed actor", () => {
-  test("is started again after a jittered back-off that doubles", async () => {
+  test("is restarted after a jittered back-off that doubles", async () => {
     const actors = new LocalActors()
     actors.spawn("toy", failing)
     const delays: Array<number | undefined> = []
@@ -28,7 +28,7 @@ describe("a crashed actor", () => {
     ])
   })
 
-  test("is not started before its back-off has passed", async () => {
+  test("is not restarted before its back-off has passed", async () => {
     const actors = new LocalActors()
     actors.spawn("toy", failing)
     await until(() => actors.count("toy", "backing-off") === 1)
@@ -39,7 +39,7 @@ describe("a crashed actor", () => {
     expect(actors.count("toy", "starting")).toBe(2)
   })
 
-  test("gets a fresh config and the next incarnation in each life", async () => {
+  test("gets a new config and the next incarnation in each life", async () => {
     const actors = new LocalActors()
     let configs = 10
     const lives: Array<ReadonlyArray<number>> = []
@@ -61,7 +61,7 @@ describe("a crashed actor", () => {
     expect(toy.restarts).toBe(1)
   })
 
-  test("is given up at its fifth crash within ten minutes, and its owner is told why", async () => {
+  test("is not restarted after its fifth crash within ten minutes, and its owner learns the reason", async () => {
     const actors = new LocalActors()
     let gaveUp: ActorGaveUp | undefined
     const toy = actors.spawn("toy", failing, {
@@ -84,14 +84,14 @@ describe("a crashed actor", () => {
     expect(await toy.stop(0)).toBe(true)
   })
 
-  test("is not given up for crashes that are spread over more than ten minutes", async () => {
+  test("is restarted as long as its crashes are spread over more than ten minutes", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet)
     for (let crashes = 0; crashes < 20; crashes++) {
       await running(toy)
       await toy.kill()
       await until(() => toy.state === "backing-off")
-      // Longer than a minute of quiet: the back-off begins anew each time.
+      // Longer than a minute of quiet: the back-off restarts each time.
       expect(actors.clock.untilNext).toBe(150)
       actors.clock.advance(150_001)
     }
@@ -99,7 +99,7 @@ describe("a crashed actor", () => {
     expect(toy.restarts).toBe(20)
   })
 
-  test("says why: its error with its tag, a defect with its stack", async () => {
+  test("reports the reason: its error with its tag, a defect with its stack", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", (context) =>
       context.incarnation === 1 ? Effect.die(new TypeError("a bug")) : Effect.fail(gone),
@@ -157,7 +157,7 @@ describe("a crashed actor", () => {
     expect(source.state).toBe("running")
   })
 
-  test("has no timers any more: what a dead life planned does not happen", async () => {
+  test("has no timers any more: what a dead life scheduled does not happen", async () => {
     const actors = new LocalActors()
     const happened: Array<number> = []
     const toy = actors.spawn(
@@ -174,7 +174,7 @@ describe("a crashed actor", () => {
 })
 
 describe("a start", () => {
-  test("whose config fails counts as a crash, and is tried again", async () => {
+  test("whose config fails counts as a crash and is retried", async () => {
     const actors = new LocalActors()
     let asked = 0
     const toy = actors.spawn("toy", quiet, {
@@ -192,7 +192,7 @@ describe("a start", () => {
     expect(toy.restarts).toBe(2)
   })
 
-  test("whose config keeps failing is given up like any other", async () => {
+  test("whose config keeps failing ends like any other crashing actor", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet, {
       config: () => {
@@ -206,7 +206,7 @@ describe("a start", () => {
     expect(actors.count("toy", "starting")).toBe(5)
   })
 
-  test("that the first life refuses with an error of its own is given up at once, since a person must mend it", async () => {
+  test("is not retried when the first life fails with a tagged error, since a person must fix it", async () => {
     const actors = new LocalActors()
     let gaveUp: ActorGaveUp | undefined
     const toy = actors.spawn("toy", () => Effect.fail(gone), {
@@ -220,7 +220,7 @@ describe("a start", () => {
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("that a later life refuses is tried again, since it has worked before", async () => {
+  test("is retried when a later life fails with a tagged error, since it has worked before", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", (context) => (context.incarnation === 2 ? Effect.fail(gone) : Effect.succeed({})))
     await running(toy)
@@ -231,14 +231,14 @@ describe("a start", () => {
     await running(toy)
   })
 
-  test.each([0, 1.5, 2 ** 32, Number.NaN])("with the incarnation %d is refused", async (incarnation) => {
+  test.each([0, 1.5, 2 ** 32, Number.NaN])("with the incarnation %d is rejected", async (incarnation) => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet, { incarnation: () => incarnation })
     await until(() => toy.state === "backing-off")
     expect(actors.changes.at(-1)).toMatch(/^toy backing-off: could not start: incarnation/)
   })
 
-  test("whose incarnation does not rise is refused, because receivers would drop all it sends", async () => {
+  test("whose incarnation does not increase is rejected, because receivers would drop all its frames", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet, { incarnation: () => 4 })
     await running(toy)
@@ -250,7 +250,7 @@ describe("a start", () => {
 })
 
 describe("an actor that is stopped", () => {
-  test("runs its finalizers, the last acquired first, and does not start again", async () => {
+  test("runs its finalizers, the last acquired first, and is not restarted", async () => {
     const actors = new LocalActors()
     const closed: Array<string> = []
     const toy = actors.spawn("toy", () =>
@@ -280,7 +280,7 @@ describe("an actor that is stopped", () => {
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("while it backs off is stopped at once and for good", async () => {
+  test("while it backs off is stopped at once and is not restarted", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", failing)
     await until(() => toy.state === "backing-off")
@@ -290,7 +290,7 @@ describe("an actor that is stopped", () => {
     expect(await Effect.runPromise(Effect.flip(toy.running()))).toMatchObject({ reason: "it is stopped" })
   })
 
-  test("while it boots is interrupted there, and what it has acquired is released", async () => {
+  test("while it boots is interrupted, and what it has acquired is released", async () => {
     const actors = new LocalActors()
     const seen: Array<string> = []
     const toy = actors.spawn("toy", () =>
@@ -308,7 +308,7 @@ describe("an actor that is stopped", () => {
     expect(actors.count("toy", "backing-off")).toBe(0)
   })
 
-  test("is killed 2 s after its time to drain when a finalizer does not end", async () => {
+  test("is killed 2 s after its drain time when a finalizer does not end", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", () => Effect.addFinalizer(() => Effect.never).pipe(Effect.as({})))
     await running(toy)
@@ -320,7 +320,7 @@ describe("an actor that is stopped", () => {
     expect(toy.state).toBe("stopped")
   })
 
-  test("says so when its receiver did not take everything in time", async () => {
+  test("reports when its receiver did not take everything in time", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn(
       "toy",
@@ -334,7 +334,7 @@ describe("an actor that is stopped", () => {
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("and crashes over it is not drained and not started again", async () => {
+  test("and crashes meanwhile is neither drained nor restarted", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", () => Effect.addFinalizer(() => Effect.die("torn")).pipe(Effect.as({})))
     await running(toy)
@@ -342,7 +342,7 @@ describe("an actor that is stopped", () => {
     expect(actors.changes.at(-1)).toBe("toy stopped: torn")
   })
 
-  test("twice is stopped once, and both are told", async () => {
+  test("twice is stopped once, and both callers get the result", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet)
     await running(toy)
@@ -369,7 +369,7 @@ describe("the metrics of an actor", () => {
     expect(actors.clock.pending).toBe(0)
   })
 
-  test("are absent while it does not run, and when it ends before it answers", async () => {
+  test("are absent while it is not running, and when it ends before it responds", async () => {
     const actors = new LocalActors()
     const toy = actors.spawn("toy", quiet)
     expect(await toy.metrics()).toBeUndefined()

@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises"
 
 /**
- * Turns the event loop until something has happened. It looks at no clock: a condition that never comes true is ended by
- * the time limit of the test.
+ * Turns the event loop until the condition is true. It uses no clock: a condition that never becomes true is ended by the time limit of the
+ * test.
  */
 export const until = async (condition: () => boolean): Promise<void> => {
   // Another thread may need a while, and this one must not keep a processor busy meanwhile.

@@ -82,7 +82,7 @@ const run = Effect.runPromise
 const failure = <Value, Failure>(effect: Effect.Effect<Value, Failure>): Promise<Failure> => run(Effect.flip(effect))
 
 describe("calling an actor in a worker", () => {
-  test("payloads and answers cross with their types, errors with their tag and fields, defects as CallDefect", async () => {
+  test("payloads and results cross with their types, errors with their tag and fields, defects as CallDefect", async () => {
     const { actor } = stage()
     expect(await failure(actor.call("hang", undefined))).toMatchObject({ _tag: "ActorGone", reason: "it is starting" })
     await run(actor.running())
@@ -97,7 +97,7 @@ describe("calling an actor in a worker", () => {
     expect(actor.state).toBe("running")
   })
 
-  test("calls in flight fail with ActorGone as soon as the thread is killed, without any deadline passing", async () => {
+  test("calls in flight fail with ActorGone as soon as the thread is killed, without waiting for a deadline", async () => {
     const { actor, clock } = stage()
     await run(actor.running())
     const calls = [failure(actor.call("hang", undefined)), failure(actor.call("loop", undefined))]
@@ -111,7 +111,7 @@ describe("calling an actor in a worker", () => {
     expect(clock.pending).toBe(1)
   })
 
-  test("a thread that is busy for ever misses the deadline, and can still be killed and started again", async () => {
+  test("a thread that is busy for ever misses the deadline, and can still be killed and restarted", async () => {
     const { actor, clock, restarted } = stage()
     await run(actor.running())
     const call = failure(actor.call("loop", undefined, 40))
@@ -145,7 +145,7 @@ describe("a worker that", () => {
     expect(reports).toEqual(["life 1", "life 2"])
   })
 
-  test("keeps more memory than its role may is ended by V8 and started again, with that as the reason", async () => {
+  test("exceeds the memory of its role is ended by V8 and restarted, with that as the reason", async () => {
     const small: MemoryLimits = { oldGenerationMb: 24, youngGenerationMb: 2 }
     const { actor, changes, restarted } = stage("run", inWorker("misfit", small))
     await run(actor.running())
@@ -155,20 +155,20 @@ describe("a worker that", () => {
     expect((await actor.metrics())?.heapUsedBytes).toBeLessThan(24 * 1024 * 1024)
   })
 
-  test("throws while it boots is started again", async () => {
+  test("throws while it boots is restarted", async () => {
     const { actor, changes, restarted } = stage((life) => (life === 1 ? "throw" : "run"))
     await restarted()
     expect(changes).toContain("backing-off: Error: thrown while booting")
     expect(actor.restarts).toBe(1)
   })
 
-  test("refuses to boot with an error of its own is given up, and the reason carries its tag", async () => {
+  test("fails to boot with a tagged error is not restarted, and the reason has its tag", async () => {
     const { gaveUp, came } = stage("fail")
     await came("gave-up")
     expect(gaveUp.map(({ lastReason }) => lastReason)).toEqual(["Refused: refused: to boot"])
   })
 
-  test.each(["wait", "loop"] as const)("is killed while it boots (%s) is started again", async (boot) => {
+  test.each(["wait", "loop"] as const)("is killed while it boots (%s) is restarted", async (boot) => {
     const { actor, reports, restarted } = stage((life) => (life === 1 ? boot : "run"))
     await until(() => reports.length === 1)
     expect(actor.state).toBe("starting")
@@ -177,7 +177,7 @@ describe("a worker that", () => {
     expect(reports).toEqual(["life 1", "life 2"])
   })
 
-  test("is killed before its code is loaded is started again", async () => {
+  test("is killed before its code is loaded is restarted", async () => {
     const { actor, reports, restarted } = stage()
     await until(() => actor.thread !== undefined)
     await actor.kill()
@@ -185,7 +185,7 @@ describe("a worker that", () => {
     expect(reports).toEqual(["life 2"])
   })
 
-  test("cannot be loaded backs off and says what was not found", async () => {
+  test("cannot be loaded backs off and reports what was not found", async () => {
     const { changes, came } = stage(
       "run",
       workerThread(testWorker("nobody"), { oldGenerationMb: 32, youngGenerationMb: 2 }),
@@ -194,7 +194,7 @@ describe("a worker that", () => {
     expect(changes.at(-1)).toMatch(/^backing-off: .*Cannot find module .*nobody/)
   })
 
-  test("cannot be told its config does not live on unseen", async () => {
+  test("cannot receive its config does not keep running", async () => {
     let ended = 0
     const watched: StartThread = (observer) =>
       inWorker("misfit")({

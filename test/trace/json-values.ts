@@ -1,4 +1,4 @@
-/** Arbitrary values of exact JSON, with every kind of number and key that has ever been lost on the way. */
+/** Arbitrary values of exact JSON, with every kind of number and key that has ever been lost in conversion. */
 
 import fc from "fast-check"
 import { floatValue, type JsonObject, type JsonValue, withProperty } from "../../src/trace/index.ts"
@@ -13,14 +13,14 @@ const exactInteger = fc.oneof(
   fc.constantFrom(2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, MAX_U64, -(2n ** 53n), -(2n ** 63n)),
 )
 
-// −0 is a float to serde_json, but as an integer nobody can write it.
+// −0 is a float to serde_json, and cannot be written as an integer.
 const integer = exactInteger.map((value) => (Object.is(value, -0) ? 0 : value))
 
 const float = fc
   .oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, -0, 1, -7, 2 ** 53, 1e21, 5e-324, 0.1))
   .map(floatValue)
 
-/** Code points from all planes, surrogate halves excepted: Rust strings cannot hold those. */
+/** Code points from all planes except surrogate halves, which Rust strings cannot hold. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: "grapheme", maxLength: 40 }),

@@ -1,4 +1,4 @@
-/** Reads the golden pairs of test/data: what an API server sent, and what SimKube 2.7.0 exported of it. */
+/** Reads the golden pairs of test/data: what an API server sent, and what SimKube 2.7.0 exported from it. */
 
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -25,12 +25,12 @@ const kinds: ReadonlyArray<[name: string, make: () => Spool]> = [
 ]
 
 describe.each(kinds)("a spool %s", (_, make) => {
-  test("gives back what was appended, in order, in small pieces, as often as asked", () => {
+  test("returns what was appended, in order, in small pieces, any number of times", () => {
     fc.assert(
       fc.property(parts, (appended) => {
         using spool = make()
         for (const part of appended) {
-          // What is appended is the caller's again afterwards.
+          // Appended bytes belong to the caller again afterwards.
           const lent = Uint8Array.from(part)
           spool.append(lent)
           lent.fill(0)
@@ -57,13 +57,13 @@ describe("a spool in a file", () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  test("says in which directory it could not be created", () => {
+  test("names the directory in which it could not be created", () => {
     expect(() => fileSpool(join(directory, "missing"))).toThrow(
       new SpoolError({ operation: "create", directory: join(directory, "missing"), code: "ENOENT" }),
     )
   })
 
-  test("on a full disk says what to do", () => {
+  test("on a full disk suggests a remedy", () => {
     expect(new SpoolError({ operation: "append", directory: "/data", code: "ENOSPC" }).message).toBe(
       "cannot append the spool file in /data: ENOSPC. The disk is full: free some space there",
     )

@@ -63,7 +63,7 @@ export const exportNice = 10
 /** Exports under way at once. Each has a database connection with its caches and, in SimKube's format, a spool file. */
 export const maximumExports = 8
 
-export const exporterControl = {
+const exporterControl = {
   /**
    * Checks the request and starts; the trace follows as the frames of the stream. Closing the stream cancels the export, and a stream
    * that its client is slow to take holds it back, and no other.

@@ -5,11 +5,12 @@
  * (SimKube does not compare: docs/facts/simkube.md#owner-chain). Never rejects; an outcome says how far a failure reaches, so that one
  * forbidden kind is not asked about ten thousand times.
  */
+
+import type { Timers } from "../../clock.ts"
 import { type ApiResource, discover } from "../../kube/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"
-import type { Timers } from "../../kube/http/timers.ts"
 import { objectPath } from "../../kube/kind.ts"
 import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"

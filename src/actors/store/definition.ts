@@ -22,7 +22,7 @@ export interface StoreConfig {
 }
 
 /** A watcher that will be linked. */
-export interface StoreWatcher {
+interface StoreWatcher {
   readonly name: string
   readonly gvk: string
   /** Whether it follows the lives of pods; at most one does. */
@@ -58,7 +58,7 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
   message: Schema.String,
 }) {}
 
-export const StoreStatistics = Schema.Struct({
+const StoreStatistics = Schema.Struct({
   /** Events committed in this life. */
   events: Schema.Number,
   frames: Schema.Number,
@@ -74,7 +74,7 @@ export const StoreStatistics = Schema.Struct({
   sequence: Schema.Number,
 })
 
-export const GapFields = Schema.Struct({
+const GapFields = Schema.Struct({
   fromVersion: Schema.String,
   toVersion: Schema.String,
   fromTime: Schema.Number,
@@ -84,7 +84,7 @@ export const GapFields = Schema.Struct({
   namespace: Schema.String,
 })
 
-export const storeControl = {
+const storeControl = {
   /** The next life's number of a sender; rises for ever, also across restarts of the process. */
   nextIncarnation: { payload: Schema.String, success: Schema.Number, error: StoreUnavailable },
   /** Commits what is pending; answers the sequence number up to which everything is on disk. */

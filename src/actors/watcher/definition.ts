@@ -86,7 +86,7 @@ export const WatcherStatistics = Schema.Struct({
   lastEventTime: Schema.Number,
 })
 
-export const watcherControl = {
+const watcherControl = {
   /** New headers or certificates; what waits for them is tried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: WatcherStatistics, error: Schema.Never },

@@ -83,7 +83,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
   }
 }
 
-export interface WholeKind {
+interface WholeKind {
   readonly recorder: ObjectRecorder
   readonly listener: SinkListener
   readonly loaded: Pick<LoadedState, "resume">
@@ -131,7 +131,7 @@ export const kindRecorder = (
     followed,
   )
 
-export interface RecorderSurroundings {
+interface RecorderSurroundings {
   readonly outlet: FrameOutlet
   readonly clock: Clock
   readonly byNamespace?: FrameProgress | undefined

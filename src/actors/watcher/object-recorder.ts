@@ -29,7 +29,7 @@ export interface RecordingRules {
 }
 
 /** Counters since the recorder was made. */
-export interface RecordingStatistics {
+interface RecordingStatistics {
   recorded: number
   /** Changes that `detect` does not count. */
   unchanged: number

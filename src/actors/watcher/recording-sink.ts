@@ -22,7 +22,7 @@ export interface SinkListener {
 }
 
 /** What the sinks of a kind share, and what is one sink's own. */
-export interface SinkParts {
+interface SinkParts {
   readonly recorder: ObjectRecorder
   /** The frames themselves where the kind is watched as a whole. */
   readonly standing: Standing

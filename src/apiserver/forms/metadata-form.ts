@@ -4,7 +4,7 @@ import { type Change, parseObject } from "../watch/change.ts"
 import { type Form, listMetadata } from "./form.ts"
 
 /** The members of ObjectMeta in the order in which Go encodes them. */
-const order = [
+export const metadataOrder: ReadonlyArray<string> = [
   "name",
   "generateName",
   "namespace",
@@ -27,7 +27,8 @@ export type MetaVersion = "v1" | "v1beta1"
 /** The JSON of a PartialObjectMetadata. Custom objects are stored with sorted keys; here they come in Go's order too. */
 export const partialMetadata = (metadata: Readonly<Record<string, unknown>>, version: MetaVersion): string => {
   const ordered: Record<string, unknown> = {}
-  for (const key of order) if (metadata[key] !== undefined && Object.hasOwn(metadata, key)) ordered[key] = metadata[key]
+  for (const key of metadataOrder)
+    if (metadata[key] !== undefined && Object.hasOwn(metadata, key)) ordered[key] = metadata[key]
   return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(ordered)}}`
 }
 

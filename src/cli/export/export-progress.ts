@@ -6,7 +6,8 @@
  * most". For a kwok trace only bytes are shown.
  */
 
-import type { LiveClock, LiveLine } from "../terminal/live-line.ts"
+import type { Clock } from "../../clock.ts"
+import type { LiveLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import type { Forecast } from "./export-forecast.ts"
 import type { TraceCount } from "./trace-check.ts"
@@ -75,26 +76,30 @@ export interface ExportProgress {
 const tickMs = 1000
 
 /** Shows a line with the first bytes or after a second, and updates it while nothing arrives. */
-export const showProgress = (line: LiveLine, clock: LiveClock, what: string): ExportProgress => {
-  const begin = clock.now()
+export const showProgress = (
+  line: LiveLine,
+  clock: Pick<Clock, "after" | "monotonicMs">,
+  what: string,
+): ExportProgress => {
+  const begin = clock.monotonicMs()
   let firstByteAt: number | undefined
   let bytes = 0
   let count: (() => TraceCount) | undefined
   let expected: ExpectedEvents | undefined
   const show = (): void =>
     line.show(() => {
-      const now = clock.now()
+      const now = clock.monotonicMs()
       const sinceFirstByteMs = firstByteAt === undefined ? undefined : now - firstByteAt
       return renderProgress(what, { sinceFirstByteMs, elapsedMs: now - begin, bytes, count: count?.(), expected })
     })
-  let cancelTick = clock.after(tickMs, tick)
+  let timer = clock.after(tickMs, tick)
   function tick(): void {
     show()
-    cancelTick = clock.after(tickMs, tick)
+    timer = clock.after(tickMs, tick)
   }
   return {
     received(total, counted) {
-      firstByteAt ??= clock.now()
+      firstByteAt ??= clock.monotonicMs()
       bytes = total
       count = counted
       show()
@@ -103,7 +108,7 @@ export const showProgress = (line: LiveLine, clock: LiveClock, what: string): Ex
       expected = given
     },
     close() {
-      cancelTick()
+      timer.cancel()
       line.close()
     },
   }

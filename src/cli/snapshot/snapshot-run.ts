@@ -1,5 +1,6 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
 import { randomBytes } from "node:crypto"
+import { backgroundClock } from "../../clock.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
 import { withAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
@@ -10,7 +11,7 @@ import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import type { LabelSelector } from "../export/export-client.ts"
-import { createLiveLine, systemLiveClock } from "../terminal/live-line.ts"
+import { createLiveLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
@@ -49,7 +50,7 @@ export const runSnapshot = async (
   const progress = createLiveLine({
     stream: terminal.standardError,
     isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: systemLiveClock,
+    clock: backgroundClock,
   })
   const filters = compileFilters({
     excluded_namespaces: order.excludedNamespaces,

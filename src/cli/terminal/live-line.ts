@@ -5,25 +5,9 @@
  * shown); the line never wraps, not even after the window was made narrower; other output goes above it. If the line is not
  * enabled, nothing is ever written.
  */
+import type { Clock, Timer } from "../../clock.ts"
 import { cutToWidth } from "./display-width.ts"
 import { columnsOf, type Output } from "./terminal.ts"
-
-/** The clock and timer for repainting. */
-export interface LiveClock {
-  /** Monotonic ms. */
-  readonly now: () => number
-  /** Calls `action` once after `delayMs` ms; the returned function cancels it. */
-  readonly after: (delayMs: number, action: () => void) => () => void
-}
-
-export const systemLiveClock: LiveClock = {
-  now: () => performance.now(),
-  after(delayMs, action) {
-    // A pending repaint must not keep the process alive.
-    const timer = setTimeout(action, delayMs).unref()
-    return () => clearTimeout(timer)
-  },
-}
 
 export interface LiveLine {
   /** Shows a new text, now or when the next repaint is due. `render` is called with the width of the terminal at that time. */
@@ -37,7 +21,7 @@ export interface LiveLine {
 interface LiveLineOptions {
   readonly stream: Pick<Output, "write" | "columns">
   readonly isEnabled: boolean
-  readonly clock: LiveClock
+  readonly clock: Pick<Clock, "after" | "monotonicMs">
 }
 
 /** Four repaints a second look live and cost next to nothing, even over a slow SSH connection. */
@@ -51,17 +35,17 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
   let render: ((columns: number) => string) | undefined
   let isPainted = false
   let paintedAt = Number.NEGATIVE_INFINITY
-  let cancelPaint: (() => void) | undefined
+  let paintTimer: Timer | undefined
   let isClosed = false
 
   const paint = (): void => {
-    cancelPaint = undefined
+    paintTimer = undefined
     if (render === undefined) return
     // The last column stays empty: some terminals wrap as soon as it is written.
     const columns = Math.max(1, columnsOf(stream) - 1)
     stream.write(`${erase}${cutToWidth(render(columns), columns)}`)
     isPainted = true
-    paintedAt = clock.now()
+    paintedAt = clock.monotonicMs()
   }
   const clear = (): void => {
     if (isPainted) stream.write(erase)
@@ -72,23 +56,23 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
     show(next) {
       if (isClosed) return
       render = next
-      if (cancelPaint !== undefined) return
-      const wait = paintedAt + intervalMs - clock.now()
+      if (paintTimer !== undefined) return
+      const wait = paintedAt + intervalMs - clock.monotonicMs()
       if (wait <= 0) paint()
-      else cancelPaint = clock.after(wait, paint)
+      else paintTimer = clock.after(wait, paint)
     },
     around(write) {
       const wasPainted = isPainted
       clear()
       write()
       // Delayed, so that a flood of log lines does not become a flood of status lines.
-      if (wasPainted && cancelPaint === undefined)
-        cancelPaint = clock.after(Math.max(0, paintedAt + intervalMs - clock.now()), paint)
+      if (wasPainted && paintTimer === undefined)
+        paintTimer = clock.after(Math.max(0, paintedAt + intervalMs - clock.monotonicMs()), paint)
     },
     close() {
       isClosed = true
-      cancelPaint?.()
-      cancelPaint = undefined
+      paintTimer?.cancel()
+      paintTimer = undefined
       clear()
     },
   }

@@ -1,10 +1,10 @@
 /**
- * The typed client of an API server: every verb that controllers, replays and tools use, over one {@link ApiConnection}.
+ * The typed client of an API server: every verb that controllers, replays and tools need, over one {@link ApiConnection}.
  *
- * Guaranteed: what the connection guarantees (each call settles once, with the parsed answer or an {@link ApiError}); every
- * object returned carries its apiVersion and kind, items of lists too, where the server leaves them out. Objects are plain JSON, typed
- * only as far as the caller says: members that nobody looks at pass through untouched, numbers as JavaScript reads them.
- * Watches are those of `src/kube/watch`, which lose nothing: see {@link watchObjects}.
+ * Guaranteed: the guarantees of the connection (each call settles once, with the parsed response or an {@link ApiError}); every returned
+ * object carries its apiVersion and kind, even list items, where the server leaves them out. Objects are plain JSON, typed only as far as
+ * the caller declares: unknown members pass through untouched, numbers as JavaScript parses them. Watches are those of `src/kube/watch`,
+ * which lose nothing: see {@link watchObjects}.
  */
 
 import type { Kind } from "../kind.ts"
@@ -24,13 +24,13 @@ import {
   writeQuery,
 } from "./write-options.ts"
 
-/** Where an object is. An empty or absent namespace means a cluster-scoped kind. */
+/** The location of an object. An empty or absent namespace means a cluster-scoped kind. */
 export interface Place {
   readonly namespace?: string | undefined
   readonly name: string
 }
 
-/** What of a kind. */
+/** Selects objects of a kind. */
 interface CollectionOptions extends CallOptions {
   /** Default: all namespaces. */
   readonly namespace?: string
@@ -41,17 +41,17 @@ interface CollectionOptions extends CallOptions {
 export interface ListOptions extends CollectionOptions {
   /** Items per page. Default 500, as client-go's pager. */
   readonly limit?: number
-  /** The state returned is not older than this version. Default: the latest, a consistent read. */
+  /** The returned state is not older than this version. Default: the latest, a consistent read. */
   readonly notOlderThan?: string
 }
 
 interface ObjectList<T> {
   readonly items: ReadonlyArray<T>
-  /** Where a watch may begin. The same for all pages of a list. */
+  /** The version at which a watch may start. The same for all pages of a list. */
   readonly resourceVersion: string
 }
 
-/** Objects are identified by their own metadata wherever they are given. Every method rejects with {@link ApiError}. */
+/** Write methods identify an object by its own metadata. Every method rejects with {@link ApiError}. */
 export class ApiClient {
   readonly connection: ApiConnection
 
@@ -65,8 +65,8 @@ export class ApiClient {
   }
 
   /**
-   * All objects, page by page, as they were at one version. When the continue token expires half-way, everything is asked for
-   * once more without limit, and is then of a later version.
+   * All objects, page by page, as they were at one version. If the continue token expires half-way, the whole list is requested once more
+   * without a limit, and is then of a later version.
    */
   async list<T extends ApiObject>(kind: Kind, options: ListOptions = {}): Promise<ObjectList<T>> {
     const items: T[] = []
@@ -89,8 +89,8 @@ export class ApiClient {
   }
 
   /**
-   * The same one page at a time: memory is that of a page. Rejects with {@link ExpiredError} when the continue token expires
-   * before the last page; what to do with the pages before is the caller's to decide.
+   * The same list one page at a time: memory is that of a page. Rejects with {@link ExpiredError} if the continue token expires before the
+   * last page; the caller decides what to do with the earlier pages.
    */
   async *pages<T extends ApiObject>(kind: Kind, options: ListOptions = {}): AsyncGenerator<ObjectList<T>, void> {
     const { limit = 500, notOlderThan } = options
@@ -105,7 +105,7 @@ export class ApiClient {
 
   create<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     const { name, ...metadata } = object.metadata
-    // An empty name asks the server to make one of generateName; it is left out as client-go leaves it out.
+    // An empty name asks the server to generate one from generateName; it is left out, as in client-go.
     const body = name === "" ? { ...object, metadata } : object
     const path = collectionPath(kind, metadata.namespace) + writeQuery(options)
     const { isRepeatable } = options
@@ -113,7 +113,7 @@ export class ApiClient {
     return this.#call<T>("create", kind, object.metadata, request, options)
   }
 
-  /** POSTs to a subresource: `binding` and `eviction` of a Pod, `token` of a ServiceAccount. Returns what the server returns. */
+  /** POSTs to a subresource: `binding` and `eviction` of a Pod, `token` of a ServiceAccount. Returns the server's response. */
   createSubresource<T = unknown>(
     kind: Kind,
     place: Place,
@@ -142,7 +142,7 @@ export class ApiClient {
     return this.update(kind, object, { ...options, subresource: "status" })
   }
 
-  /** `body`: the patch, or its JSON text, which is sent as it is. Strategic merge is for built-in kinds only. */
+  /** `body`: the patch, or its JSON text, which is sent unchanged. Strategic merge is for built-in kinds only. */
   patch<T extends ApiObject>(
     kind: Kind,
     place: Place,
@@ -154,27 +154,27 @@ export class ApiClient {
   }
 
   /**
-   * Server-side apply: creates the object, or sets what is given and removes what this field manager set before and no longer
-   * gives. Rejects with {@link ConflictError} when another manager owns one of the fields, unless `force` is set.
-   * `body`: the object, or its JSON text, which is sent as it is.
+   * Server-side apply: creates the object, or sets the given fields and removes those that this field manager set before and no longer
+   * gives. Rejects with {@link ConflictError} if another manager owns one of the fields, unless `force` is set. `body`: the object, or its
+   * JSON text, which is sent unchanged.
    */
   apply<T extends ApiObject>(kind: Kind, place: Place, body: unknown, options: ApplyOptions): Promise<T> {
     const query = writeQuery(options, options.force)
     return this.#patch<T>("apply", kind, place, "application/apply-patch+yaml", body, query, options)
   }
 
-  /** The object as it now is when it lives on (finalizers, grace period), `undefined` when it is gone. */
+  /** Returns the object if it still exists (finalizers, grace period), `undefined` if it is gone. */
   async delete<T extends ApiObject>(kind: Kind, place: Place, options: DeleteOptions = {}): Promise<T | undefined> {
     const path = objectPath(kind, place.namespace, place.name)
     const request = { method: "DELETE", path, body: JSON.stringify(deletionBody(options)) } as const
     const answer = await this.#call<T>("delete", kind, place, request, options)
-    // A Status, or (Pods without grace) the last state of what is gone: neither lives on.
+    // A Status, or (Pods without grace period) the last state of the deleted object: in both cases it is gone.
     const livesOn = answer.kind === kind.gvk.kind && answer.metadata.deletionTimestamp !== undefined
     const isLast = livesOn && answer.metadata.deletionGracePeriodSeconds === 0 && !answer.metadata.finalizers?.length
     return livesOn && !isLast ? answer : undefined
   }
 
-  /** Deletes what the selectors match, in one namespace: of all namespaces the server deletes nothing at once. */
+  /** Deletes what the selectors match, in one namespace: the server does not delete across all namespaces in one call. */
   async deleteCollection(
     kind: Kind,
     selected: CollectionOptions,
@@ -186,7 +186,7 @@ export class ApiClient {
     await this.#call("deletecollection", kind, place, request, { ...selected, ...options })
   }
 
-  /** Ends the connections; calls under way reject. */
+  /** Closes the connections; calls under way reject. */
   close(): void {
     this.connection.close()
   }
@@ -197,7 +197,7 @@ export class ApiClient {
     options: ListOptions,
   ): Promise<ObjectList<T> & { readonly next: string | undefined }> {
     const place = { namespace: options.namespace, name: "" }
-    // A page of the largest objects that etcd takes would have 750 MB, more than a string holds.
+    // A page of the largest objects that etcd accepts would be 750 MB, more than a string can hold.
     const request = { method: "GET", path, maximumBytes: 512 * 1024 * 1024 } as const
     const { items, metadata } = await this.#call<ListPage<T>>("list", kind, place, request, options)
     const typed = (items ?? []).map((item) =>

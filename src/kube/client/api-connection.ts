@@ -1,32 +1,31 @@
 /**
- * Calls to one API server: what lies between the typed client and HTTP.
+ * Calls to one API server: the layer between the typed client and HTTP.
  *
- * Guaranteed: each call settles once, with a complete answer of status 2xx or an {@link ApiError}; credentials are refreshed
- * when they say so, and after a 401 once more before the call fails (a server that answers 401 has not acted, so writes too are
- * made again). Nothing else is made again but what the caller's {@link RetryPolicy} allows.
- * Under overload calls wait for one of `maximumConcurrent` places, in order; one that waits for its next attempt holds none.
+ * Guaranteed: each call settles once, with a complete response of status 2xx or an {@link ApiError}; credentials are refreshed when due,
+ * and after a 401 once more before the call fails (a server that returns 401 has not acted, so writes are repeated too). Nothing else is
+ * repeated except what the caller's {@link RetryPolicy} allows. Under overload calls wait for one of `maximumConcurrent` places, in order;
+ * a call waiting for its next attempt holds none.
  */
 
-import { systemClock } from "../../clock.ts"
+import { systemClock, type Timers } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 import { HttpClient } from "../http/http-client.ts"
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
 import { connectionCodes } from "../http/response-handler.ts"
-import type { Timers } from "../http/timers.ts"
 import type { HttpRequest, Transport } from "../http/transport.ts"
 import { statusOfResponse } from "../status.ts"
 import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"
 import { noRetries, type RetryPolicy } from "./retry-policy.ts"
 
 export interface ConnectionOptions {
-  /** Fixed, or with credentials that change; or a transport that needs none. */
+  /** A fixed endpoint, one whose credentials change, or a transport that needs none. */
   readonly server: ApiEndpoint | EndpointSource | Transport
-  /** `kubereel/<version>` or the component's name; the server makes the default field manager of it. */
+  /** `kubereel/<version>` or the component's name; the server derives the default field manager from it. */
   readonly userAgent: string
-  /** Calls at once; as many connections rest between calls. Default 16: more only queue in a server of one process. */
+  /** Simultaneous calls; as many connections are kept between calls. Default 16: more only queue in a single-process server. */
   readonly maximumConcurrent?: number
-  /** ms from sending to the last byte of the answer. Default 60,000, which API servers allow a request. */
+  /** ms from sending to the last byte of the response. Default 60,000, the API server's own limit for a request. */
   readonly deadlineMs?: number
   /** Default: no retries. */
   readonly retries?: RetryPolicy
@@ -40,18 +39,18 @@ export interface ConnectionOptions {
   readonly timers?: Timers
 }
 
-/** What may be said of any call. */
+/** Options of every call. */
 export interface CallOptions {
   /** Aborts the call: it rejects with an {@link ApiUnreachableError} of failure `aborted`. */
   readonly signal?: AbortSignal
 }
 
-/** One request and what it asks, for errors. */
+/** One request and the facts that its errors carry. */
 export interface Call extends Omit<HttpRequest, "headers"> {
   readonly question: Question
   /** Default `application/json`. */
   readonly accept?: string
-  /** Largest answer in bytes. Default 16 MiB: etcd takes objects of 1.5 MiB, and an answer may be one of them, re-formatted. */
+  /** Largest response in bytes. Default 16 MiB: etcd accepts objects of 1.5 MiB, and a response may be one of them, re-formatted. */
   readonly maximumBytes?: number
 }
 
@@ -60,7 +59,7 @@ const largestAnswer = 16 * 1024 * 1024
 export class ApiConnection {
   readonly #options: ConnectionOptions
   readonly #timers: Timers
-  /** Places taken, and calls that wait for one. */
+  /** Places taken, and the calls that wait for one. */
   #running = 0
   readonly #waiting: Array<() => void> = []
   /** Ends the waits for further attempts. */
@@ -87,7 +86,7 @@ export class ApiConnection {
     }
   }
 
-  /** For watches, which are no calls: with the credentials of now. Rejects with what the credentials reject with. */
+  /** A transport with the current credentials, for watches, which are not calls. Rejects with the error of the credentials. */
   async transport(): Promise<Transport> {
     const { server } = this.#options
     if ("send" in server) return server
@@ -101,7 +100,7 @@ export class ApiConnection {
     return this.#http
   }
 
-  /** After a 401: fetches fresh credentials, for all later requests. False if there are no others. Rejects likewise. */
+  /** After a 401: fetches fresh credentials, for all later requests. False if they did not change. Rejects like {@link transport}. */
   async refresh(): Promise<boolean> {
     const { server } = this.#options
     if (!("onUnauthorized" in server)) return false
@@ -111,7 +110,7 @@ export class ApiConnection {
     return this.#endpoint !== before
   }
 
-  /** Aborts what is under way, ends the connections. Later calls reject. */
+  /** Aborts running calls and closes the connections. Later calls reject. */
   close(): void {
     this.#isClosed = true
     for (const end of [...this.#pauses]) end()
@@ -131,14 +130,14 @@ export class ApiConnection {
     } catch (cause) {
       return unreachable(call, "credentials", messageOf(cause))
     } finally {
-      // The place is handed on without being free in between, so that nobody overtakes.
+      // The place is passed on without becoming free in between, so that no later call overtakes.
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()
     }
   }
 
-  /** Rejects with what the credentials reject with. */
+  /** Rejects with the error of the credentials. */
   async #exchange(call: Call, signal: AbortSignal | undefined): Promise<CollectedResponse | ApiError> {
     const transport = await this.transport()
     const { question, accept = "application/json", maximumBytes = largestAnswer, ...request } = call
@@ -192,7 +191,7 @@ export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
   try {
     return JSON.parse(body.toString("utf8")) as T
   } catch (cause) {
-    throw unreachable(call, "unreadable", `the answer is not JSON: ${String(cause)}`)
+    throw unreachable(call, "unreadable", `the response is not JSON: ${String(cause)}`)
   }
 }
 

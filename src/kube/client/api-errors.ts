@@ -1,12 +1,12 @@
 /**
- * Everything that a call of the API client rejects with: a closed union. One class for each refusal that callers act
- * differently on, {@link ApiRefusalError} for all others, {@link ApiUnreachableError} when there is no answer.
+ * Every error that a call of the API client rejects with: a closed union. One class for each refusal that callers handle differently,
+ * {@link ApiRefusalError} for all others, {@link ApiUnreachableError} if there is no response.
  */
 
 import * as Schema from "effect/Schema"
 import type { ApiStatus } from "../status.ts"
 
-/** What was asked of which object. */
+/** The verb and the object of the request. */
 const question = {
   /** As in RBAC rules, and `apply` for a server-side apply. */
   verb: Schema.String,
@@ -22,11 +22,11 @@ const refusal = {
   ...question,
   /** HTTP status. */
   code: Schema.Number,
-  /** Kubernetes' word for it, such as `Forbidden`; possibly empty. */
+  /** Kubernetes' reason, such as `Forbidden`; may be empty. */
   reason: Schema.String,
-  /** One line of the server's, for people. */
+  /** The server's message, one line, for people. */
   detail: Schema.String,
-  /** `details.causes`: fields that are invalid, `NamespaceTerminating`, `DisruptionBudget`, … */
+  /** `details.causes`: invalid fields, `NamespaceTerminating`, `DisruptionBudget`, … */
   causes: Schema.Array(
     Schema.Struct({
       reason: Schema.String,
@@ -38,14 +38,14 @@ const refusal = {
   retryAfterMs: Schema.optional(Schema.Number),
 }
 
-/** 401, also after the credentials were fetched anew. */
+/** 401, even with fresh credentials. */
 export class UnauthorizedError extends Schema.TaggedError<UnauthorizedError>()("UnauthorizedError", refusal) {
   override get message(): string {
     return `${asked(this)}: ${this.detail}`
   }
 }
 
-/** 403: not permitted, by RBAC, quota, admission, or because the namespace is going away. */
+/** 403: not permitted, by RBAC, quota, admission, or because the namespace is terminating. */
 export class ForbiddenError extends Schema.TaggedError<ForbiddenError>()("ForbiddenError", refusal) {
   override get message(): string {
     return `${asked(this)}: ${this.detail}`
@@ -104,18 +104,18 @@ export class ApiRefusalError extends Schema.TaggedError<ApiRefusalError>()("ApiR
   }
 }
 
-/** No complete answer: whether the server has acted is unknown, unless the failure is `credentials`. */
+/** No complete response: whether the server has acted is unknown, unless the failure is `credentials`. */
 export class ApiUnreachableError extends Schema.TaggedError<ApiUnreachableError>()("ApiUnreachableError", {
   ...question,
   failure: Schema.Literals([
-    /** No connection, or it broke. */
+    /** No connection could be made, or it broke. */
     "connection",
     "deadline",
-    /** The caller's signal, or the client was closed. */
+    /** Aborted by the caller's signal, or the client was closed. */
     "aborted",
-    /** There are none to ask with. */
+    /** No credentials could be obtained. */
     "credentials",
-    /** An answer that is too large, no HTTP, or no JSON. */
+    /** The response is too large, not HTTP, or not JSON. */
     "unreadable",
   ]),
   detail: Schema.String,
@@ -130,7 +130,7 @@ const asked = ({ verb, kind, namespace, name }: Question): string => {
   return place === "" ? `${verb} ${kind}` : `${verb} ${kind} ${place}`
 }
 
-/** Facts of the question that every error carries. */
+/** The facts of the request that every error carries. */
 export interface Question {
   readonly verb: string
   readonly kind: string
@@ -149,7 +149,7 @@ type RefusalError =
   | TooManyRequestsError
   | ApiRefusalError
 
-/** Everything that a call of the API client rejects with. */
+/** Every error that a call of the API client rejects with. */
 export type ApiError = RefusalError | ApiUnreachableError
 
 /** The error for a status that is not 2xx. */
@@ -177,6 +177,6 @@ export const refusalOf = (question: Question, status: ApiStatus): RefusalError =
   }
 }
 
-/** The namespace is going away: nothing will ever be created in it, so trying again is useless. */
+/** The namespace is terminating: nothing can be created in it any more, so a retry is useless. */
 export const isTerminatingNamespace = (error: unknown): boolean =>
   error instanceof ForbiddenError && error.causes.some(({ reason }) => reason === "NamespaceTerminating")

@@ -1,7 +1,7 @@
 /**
- * Connects `node:https` to an API server as a kubeconfig describes it: its authority, the client's certificate, the name to check,
- * and the HTTP proxy between. The client of `src/kube/http` is made for what may be repeated and has no trailers; an export
- * needs them.
+ * Connects `node:https` to an API server as a kubeconfig describes it: its authority, the client's certificate, the name to check, and the
+ * HTTP proxy in between. The client of `src/kube/http` is made for repeatable requests and does not support trailers, which an export
+ * needs.
  */
 import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:http"
 import type { Socket } from "node:net"
@@ -9,12 +9,12 @@ import { connect as connectTls } from "node:tls"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { type HttpProxy, parseTarget, type Target } from "../http/target.ts"
 
-/** A URL, certificate or key that cannot be used. */
+/** The URL, certificate or key cannot be used. */
 export class UnusableEndpoint extends Error {
   readonly code = "ERR_INVALID_ENDPOINT"
 }
 
-/** A proxy that does not lead to the API server; the message names it, without its password. */
+/** The proxy did not connect to the API server; the message names it, without its password. */
 class ProxyInTheWay extends Error {
   readonly code = "ERR_PROXY_REFUSED"
 }
@@ -24,7 +24,7 @@ export interface ApiServerRoute {
   readonly url: (path: string) => URL
   /** The identity that the kubeconfig gives. */
   readonly headers: OutgoingHttpHeaders
-  /** Options that lead a request for {@link url} there. Rejects with what Node says, or {@link ProxyInTheWay}. */
+  /** Options that route a request for {@link url} to the server. Rejects with Node's error, or {@link ProxyInTheWay}. */
   readonly connect: (url: URL, signal: AbortSignal, timeoutMs: number) => Promise<RequestOptions>
 }
 
@@ -45,7 +45,7 @@ export const routeTo = (endpoint: ApiEndpoint): ApiServerRoute => {
   }
 }
 
-/** Names that come several times, as Impersonate-Group does, keep all their values. */
+/** Headers that occur several times, such as Impersonate-Group, keep all their values. */
 const grouped = (headers: ApiEndpoint["headers"]): OutgoingHttpHeaders => {
   const byName = new Map<string, string[]>()
   for (const [name, value] of headers) {
@@ -58,7 +58,7 @@ const grouped = (headers: ApiEndpoint["headers"]): OutgoingHttpHeaders => {
 const authorizationOf = ({ authorization }: HttpProxy): OutgoingHttpHeaders =>
   authorization === undefined ? {} : { "proxy-authorization": authorization }
 
-/** Without TLS a proxy is asked for the whole URL (RFC 9112 §3.2.2). */
+/** Without TLS, the request to a proxy has the whole URL (RFC 9112 §3.2.2). */
 const forwarded = (url: URL, proxy: HttpProxy): RequestOptions => ({
   agent: false,
   hostname: proxy.host,
@@ -87,7 +87,7 @@ const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeo
       socket.destroy()
       reject(failed(`it returned ${statusCode} ${statusMessage}`.trimEnd()))
     })
-    // A proxy that answers CONNECT as if it were a GET is none.
+    // A server that treats CONNECT like a GET is not a proxy.
     asked.on("response", (response) => {
       response.destroy()
       reject(failed(`it answered ${response.statusCode}`))

@@ -4,14 +4,14 @@ import { impersonationHeaders } from "../credentials/impersonation.ts"
 import type { Impersonation } from "../credentials/settings.ts"
 import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 
-/** The same server and credentials, as `user`; whom the kubeconfig itself impersonates no longer matters. */
+/** The same server and credentials, acting as `user`; replaces any impersonation in the kubeconfig. */
 export const impersonating = (source: EndpointSource, user: Impersonation): EndpointSource => {
   const added = impersonationHeaders(user)
   let last: { readonly given: ApiEndpoint; readonly made: ApiEndpoint } | undefined
   return {
     async endpoint() {
       const given = await source.endpoint()
-      // The same object while nothing changes: connections are kept by it.
+      // Returns the same object while nothing changes, because connections are kept per endpoint object.
       if (last?.given !== given) {
         const own = given.headers.filter(([name]) => !/^impersonate-/i.test(name))
         last = { given, made: { ...given, headers: [...own, ...added] } }

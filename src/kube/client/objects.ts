@@ -1,8 +1,8 @@
 /**
- * Kubernetes objects as the workload controllers read and write them: typed only as far as they look. What they do not
- * look at passes through untouched, so an object read, changed and written back keeps every member.
+ * Kubernetes objects as the workload controllers read and write them, typed only as far as the controllers need. Other members pass through
+ * untouched, so an object read, changed and written back keeps every member.
  *
- * Values are never changed in place: they stand in the cache that all controllers share.
+ * Values are never changed in place: they are in the cache that all controllers share.
  */
 
 export interface OwnerReference {
@@ -61,7 +61,7 @@ export interface Condition {
   readonly lastProbeTime?: string | null | undefined
   readonly lastUpdateTime?: string | undefined
   readonly lastTransitionTime?: string | null | undefined
-  /** Of Pods: the generation that it speaks of. */
+  /** Of Pods: the generation that the condition is about. */
   readonly observedGeneration?: number | undefined
 }
 
@@ -188,7 +188,7 @@ export interface Node extends ApiObject {
   }
 }
 
-/** Snapshot of a template under a number, as StatefulSets and DaemonSets keep them. */
+/** A numbered snapshot of a template, as StatefulSets and DaemonSets keep them. */
 export interface ControllerRevision extends ApiObject {
   readonly data?: unknown
   readonly revision: number

@@ -1,4 +1,4 @@
-/** Who controls an object, and what a controller does with objects that match its selector but are not its own. */
+/** The controller of an object, and how a controller treats objects that match its selector but are not its own. */
 
 import type { ApiObject, OwnerReference } from "./objects.ts"
 
@@ -21,9 +21,9 @@ export const controllerReference = ({ apiVersion, kind, metadata }: ApiObject): 
 export type Claim = "own" | "adopt" | "release" | "leave"
 
 /**
- * What becomes of an object in the owner's namespace: `own` it already is; `adopt` an orphan that the selector matches;
- * `release` an own one that it matches no more; `leave` everything else. Nothing is adopted by or from what is being
- * deleted, and nothing is released by it (ControllerRefManager.ClaimObject).
+ * How the owner treats an object in its namespace: `own`: it is already the owner's; `adopt`: an orphan that the selector matches;
+ * `release`: the owner's, but no longer matched; `leave`: everything else. An owner being deleted adopts and releases nothing, and an
+ * object being deleted is not adopted (ControllerRefManager.ClaimObject).
  */
 export const claimOf = (object: ApiObject, owner: ApiObject, matches: boolean): Claim => {
   const controller = controllerOf(object)
@@ -36,7 +36,7 @@ export const claimOf = (object: ApiObject, owner: ApiObject, matches: boolean): 
   return matches && mayAdopt ? "adopt" : "leave"
 }
 
-/** Strategic merge patch that adopts. The UID guards against an object deleted and created anew. */
+/** Strategic merge patch that adopts. The UID guards against an object that was deleted and created again. */
 export const adoptionPatch = (object: ApiObject, owner: ApiObject): unknown => ({
   metadata: { ownerReferences: [controllerReference(owner)], uid: object.metadata.uid },
 })

@@ -1,10 +1,9 @@
 /**
- * From the names of kinds to where the server has them, remembered: for whoever works with kinds that are only known at run
- * time.
+ * Finds and remembers the resource that serves a kind, for callers whose kinds are only known at run time.
  *
- * Guaranteed: a kind is asked for once, however many ask at the same time; only what was found is remembered, so a kind that is
- * installed later is found then. A kind that was removed or moved is forgotten by {@link ResourceFinder.forget}, which whoever
- * gets a 404 about no object in particular should call before another look.
+ * Guaranteed: concurrent look-ups of a kind share one request; only successful look-ups are remembered, so a kind that is installed later
+ * is found then. {@link ResourceFinder.forget} forgets a kind that was removed or moved: call it after a 404 that is not about a particular
+ * object, before the next look-up.
  */
 
 import { type ApiResource, readResourceList } from "../discovery.ts"
@@ -21,7 +20,7 @@ export class ResourceFinder {
     this.#connection = connection
   }
 
-  /** Rejects with {@link NotFoundError} if the server has no such kind, otherwise with what kept it from answering. */
+  /** Rejects with {@link NotFoundError} if the server has no such kind, otherwise with the error of the request. */
   find(gvk: GroupVersionKind): Promise<ApiResource> {
     const key = formatGvk(gvk)
     const known = this.#found.get(key)
@@ -34,14 +33,14 @@ export class ResourceFinder {
     return finding
   }
 
-  /** The next look asks the server. */
+  /** The next look-up asks the server again. */
   forget(gvk: GroupVersionKind): void {
     this.#found.delete(formatGvk(gvk))
   }
 
   async #ask(gvk: GroupVersionKind): Promise<ApiResource> {
     const question = { verb: "get", kind: formatGvk(gvk), namespace: "", name: "" }
-    // A group version that does not exist is answered with 404, and so rejects with NotFoundError as well.
+    // For a group version that does not exist the server returns 404, so this rejects with NotFoundError as well.
     const { body } = await this.#connection.call({ question, method: "GET", path: groupVersionPath(gvk) })
     const answer = readResourceList(body, gvk)
     if (answer.tag === "found") return answer.resource

@@ -1,22 +1,22 @@
 /**
- * Whether and when a call that failed is made again. The caller of the client decides: a controller's queue retries by itself
- * and wants none of it, a batch of writes wants to get through.
+ * Whether and when a failed call is repeated. The caller of the client decides: a controller's queue retries by itself and wants no retries
+ * here, a batch of writes wants them.
  */
 
 import type { ApiError } from "./api-errors.ts"
 
 export interface RetryPolicy {
-  /** ms until the next attempt; `undefined`: no further one. `attempt`: how many have failed, from 1. */
+  /** ms until the next attempt; `undefined`: no further attempt. `attempt`: how many have failed, from 1. */
   delayMs(error: ApiError, attempt: number): number | undefined
 }
 
-/** Every failure is the caller's. */
+/** No retries: every failure reaches the caller. */
 export const noRetries: RetryPolicy = { delayMs: () => undefined }
 
 /**
- * Whether the server has certainly not acted, or acting twice is the same as acting once: 429 and whatever says Retry-After
- * (client-go's rule: the server has turned it away before doing anything), and for reads and applies also failures of the
- * connection, deadlines, and 500, 502, 503, 504.
+ * Whether repeating the call is safe: the server has certainly not acted (429, or any response with Retry-After: client-go's rule, because
+ * the server rejects such a request before acting on it), or acting twice has the same effect as once (reads and applies, so for them also
+ * failures of the connection, deadlines, and 500, 502, 503, 504).
  */
 export const isSafeToRepeat = (error: ApiError): boolean => {
   if (error._tag === "TooManyRequestsError") return true
@@ -28,19 +28,19 @@ export const isSafeToRepeat = (error: ApiError): boolean => {
 }
 
 export interface BackOffOptions {
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
-  /** Attempts in all, the first included. Default 5. */
+  /** Total number of attempts, the first included. Default 5. */
   readonly attempts?: number
   /** ms before the second attempt, doubled for each further one. Default 250. */
   readonly baseMs?: number
-  /** Longest wait in ms, unless the server asks for a longer one. Default 30,000. */
+  /** Longest wait in ms, unless the server requests a longer one. Default 30,000. */
   readonly maximumMs?: number
-  /** What is tried again. Default {@link isSafeToRepeat}. */
+  /** Which errors are retried. Default {@link isSafeToRepeat}. */
   readonly mayRepeat?: (error: ApiError) => boolean
 }
 
-/** Exponential back-off; waits are up to half as long again, at random, and never shorter than the server's Retry-After. */
+/** Exponential back-off; up to half of each wait is added at random, and no wait is shorter than the server's Retry-After. */
 export const backOff = (options: BackOffOptions): RetryPolicy => {
   const { random, attempts = 5, baseMs = 250, maximumMs = 30_000, mayRepeat = isSafeToRepeat } = options
   return {

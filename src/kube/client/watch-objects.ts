@@ -1,11 +1,10 @@
 /**
- * A watch of one kind as parsed objects: the watch session of `src/kube/watch` for whoever works with objects, not bytes.
+ * A watch of one kind that delivers parsed objects: the watch session of `src/kube/watch` for code that needs objects, not bytes.
  *
- * Guaranteed by the session: after every interruption (hang-ups, 410, a server restored from a backup, silence, overload) the
- * listener either gets each change it missed, in order, or a list of the present state to compare with; no change is delivered twice
- * in a history. It tries for ever, with back-off, until stopped. After a 401 the connection's credentials are refreshed and it
- * goes on at once.
- * An exception of the listener is not caught: it ends the process, as one in any event handler.
+ * Guaranteed by the session: after every interruption (hang-ups, 410, a server restored from a backup, silence, overload) the listener
+ * either gets each change it missed, in order, or a list of the present state to compare with; no change is delivered twice in a history.
+ * It retries for ever, with back-off, until stopped. After a 401 the connection's credentials are refreshed and the session retries at
+ * once. An exception of the listener is not caught: it ends the process, as in any event handler.
  */
 
 import type { Clock } from "../../clock.ts"
@@ -22,20 +21,20 @@ import type { WatchSink } from "../watch/sink.ts"
 import type { ApiConnection } from "./api-connection.ts"
 import type { ApiObject } from "./objects.ts"
 
-/** What a watch tells. Objects are the listener's own and carry apiVersion and kind. */
+/** The events of a watch. Objects belong to the listener and carry apiVersion and kind. */
 interface WatchListener<T> {
-  /** `listed` objects follow that are the present state. A list begun before and not completed counts for nothing. */
+  /** `listed` objects follow that are the present state. They replace those of an earlier list that was not completed. */
   listStarted(): void
   listed(object: T): void
-  /** The list is whole: what is not in it is gone. Everything up to `version` has been told. */
+  /** The list is complete: any object not in it is gone. Everything up to `version` has been delivered. */
   listCompleted(version: string): void
   /** `isDeleted`: `object` is its last state. */
   changed(object: T, isDeleted: boolean): void
-  /** The objects of one network read have been told: the moment to act on them. */
+  /** All objects of one network read have been delivered: the moment to act on them. */
   readDone(): void
-  /** Everything up to `version` has been told, without a change that says so. */
+  /** Everything up to `version` has been delivered; no change accompanies this. */
   progressed(version: string): void
-  /** A new history begins, with a list: versions of the old one compare with none of the new. */
+  /** A new history starts, with a list: versions of the old and the new history cannot be compared. */
   historyStarted(detail: string): void
   stateChanged(state: KindState, detail: string): void
   /** Something an operator should see: malformed lines, relists in a row, credentials that cannot be refreshed. */
@@ -49,14 +48,14 @@ export interface WatchOptions {
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
   readonly clock: Clock
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
   readonly policy?: Partial<WatchPolicy> | undefined
 }
 
 export interface ObjectWatch {
   start(): void
-  /** Nothing is told afterwards. */
+  /** The listener is not called afterwards. */
   stop(): void
 }
 
@@ -75,10 +74,10 @@ export const watchObjects = <T extends ApiObject>(
   const refresh = async (): Promise<void> => {
     try {
       const isFresh = await connection.refresh()
-      // With the same credentials a server that refuses them would be asked as fast as it answers.
+      // With the same credentials, a server that rejects them would be asked again as fast as it responds.
       if (isFresh && !isStopped) session.retryNow()
     } catch (cause) {
-      // The session's own back-off leads to the next 401, and here again.
+      // The session's own back-off leads to the next 401, and so to the next refresh.
       if (!isStopped) credentialsFailed(cause)
     }
   }
@@ -87,7 +86,7 @@ export const watchObjects = <T extends ApiObject>(
     isWritable: true,
     observed: ({ action, fromList, bytes, start, end }) => {
       const parsed = JSON.parse(bytes.toString("utf8", start, end)) as T
-      // Items of a list carry neither.
+      // List items carry neither.
       const object =
         parsed.apiVersion === undefined || parsed.kind === undefined
           ? { ...parsed, apiVersion, kind: kind.gvk.kind }
@@ -126,7 +125,7 @@ export const watchObjects = <T extends ApiObject>(
     clusterUid: undefined,
   })
 
-  /** Credentials that cannot be had at the start are tried for again and again, like a server that cannot be reached. */
+  /** Retries credentials that are missing at the start again and again, as for a server that cannot be reached. */
   const begin = async (): Promise<void> => {
     const { initialMs, maximumMs, factor } = { ...defaultWatchPolicy, ...policy }.backOff
     for (let waitMs = initialMs; !isStopped; waitMs = Math.min(maximumMs, waitMs * factor)) {

@@ -1,8 +1,8 @@
-/** What may be said of a write besides the object, and how it is sent. */
+/** The options of a write besides the object, and how they are sent. */
 
 import type { CallOptions } from "./api-connection.ts"
 
-/** How a PATCH body is to be read. */
+/** The format of a PATCH body. */
 export type PatchType = "json" | "merge" | "strategic-merge"
 
 export const patchContentTypes: Readonly<Record<PatchType, string>> = {
@@ -12,25 +12,25 @@ export const patchContentTypes: Readonly<Record<PatchType, string>> = {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Go through admission and validation and return the outcome, but store nothing. Default false. */
+  /** Runs admission and validation and returns the outcome, but stores nothing. Default false. */
   readonly dryRun?: boolean
-  /** Who owns the fields written. Default: what the server makes of the user agent. */
+  /** The owner of the written fields. Default: derived by the server from the user agent. */
   readonly fieldManager?: string
-  /** What becomes of unknown and repeated fields. Default: the server's, which is `Warn`. */
+  /** How unknown and repeated fields are treated. Default: the server's, which is `Warn`. */
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict"
   /**
-   * The request may arrive twice, as a review may, which changes nothing: it is sent again when a resting connection turns out to
-   * be closed. Default false; applies always may.
+   * The request may arrive twice, for example a review, which changes nothing: it is sent again if an idle connection turns out to be
+   * closed. Default false; applies are always repeatable.
    */
   readonly isRepeatable?: boolean
-  /** Such as `status` or `scale`, where the method does not name one itself. */
+  /** For example `status` or `scale`, where the method does not set it itself. */
   readonly subresource?: string
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Required: what an apply leaves out is removed if this manager set it before. */
+  /** Required: fields that this manager set before and now leaves out are removed. */
   readonly fieldManager: string
-  /** Take fields over from other managers instead of failing. Default false. */
+  /** Takes fields over from other managers instead of failing. Default false. */
   readonly force?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number
   /** Default: the kind's own, which is Background for nearly all. */
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan"
-  /** Delete only if the object still is this one. */
+  /** Deletes only if the object still has this UID. */
   readonly uid?: string
   readonly resourceVersion?: string
   readonly dryRun?: boolean

@@ -7,8 +7,7 @@
  */
 import { access } from "node:fs/promises"
 import { delimiter, join } from "node:path"
-import { systemClock } from "../../clock.ts"
-import { systemTimers, type Timers } from "../http/timers.ts"
+import { backgroundClock, systemClock, type Timers } from "../../clock.ts"
 import { ContextNotFound, KubeconfigInvalid, NoClusterConfigured, UnsupportedSetting } from "./errors.ts"
 import type { CredentialClock } from "./identity.ts"
 import { detectInCluster, serviceAccountDirectory } from "./in-cluster.ts"
@@ -42,7 +41,7 @@ export interface LoadOptions {
 
 /** Rejects with a `CredentialsError`. Files that the context references are read, and plugins run, by `endpoint()`. */
 export const loadCredentials = async (options: LoadOptions): Promise<Credentials> => {
-  const { environment = process.env, clock = systemClock, timers = systemTimers, execDeadlineMs = 60_000 } = options
+  const { environment = process.env, clock = systemClock, timers = backgroundClock, execDeadlineMs = 60_000 } = options
   const find = await locate(options, environment)
   const context = await find(options.context)
   const server = serverUrl(context)

@@ -5,7 +5,7 @@
  * plugin, waits forever, and reports an empty error if nothing was written to standard error.
  */
 import { spawn } from "node:child_process"
-import type { Timers } from "../http/timers.ts"
+import type { Timers } from "../../clock.ts"
 import { ExecPluginFailed } from "./errors.ts"
 import type { ContextSettings, ExecSettings } from "./settings.ts"
 

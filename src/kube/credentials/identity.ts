@@ -4,8 +4,7 @@
  * Each source returns its current credentials and how long to use them before reading them again.
  */
 import { readFile } from "node:fs/promises"
-import type { Clock } from "../../clock.ts"
-import type { Timers } from "../http/timers.ts"
+import type { Clock, Timers } from "../../clock.ts"
 import { type AuthProvider, makeAuthProvider } from "./auth-provider.ts"
 import { CredentialFileUnusable, describeFileError } from "./errors.ts"
 import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts"

@@ -1,6 +1,6 @@
 /**
- * What a kubeconfig (or a pod's surroundings) says about one context, before anything it points to is read: plain data
- * between those who read configurations and those who make endpoints of them.
+ * The settings of one context in a kubeconfig (or a pod's environment), before the files and plugins it refers to are read: plain data
+ * between the code that reads configurations and the code that turns them into endpoints.
  */
 
 /** PEM text, or the file that holds it. */
@@ -32,13 +32,13 @@ export interface ExecSettings {
   readonly installHint: string
 }
 
-/** A legacy `auth-provider`, as client-node takes it. */
+/** A legacy `auth-provider`, in the form that client-node takes. */
 export interface AuthProviderSettings {
   readonly name: string
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** How the user is known to the server; the first that is configured, in this order (client-go refuses several). */
+/** How the user authenticates; the first that is configured, in this order (client-go rejects several). */
 export type Identification =
   | { readonly tag: "exec"; readonly exec: ExecSettings }
   | { readonly tag: "token-file"; readonly path: string }

@@ -1,18 +1,17 @@
 /**
  * Opens a socket to a target: TCP, through a proxy's tunnel if there is one, TLS on top if the target wants it.
  *
- * Bytes are read into one buffer per socket that is used again for every read (`onread`): without it Node allocates up
- * to 64 KiB for each. Node ignores `onread` for TLS over a given socket, so through a tunnel bytes come as `data`
- * events; that path is correct but slower.
- * Exactly one of `ready` and `failed` is called, unless the socket was destroyed before.
+ * All reads of a socket use one buffer (`onread`): without it Node allocates up to 64 KiB for each. Node ignores `onread` for TLS over an
+ * existing socket, so through a tunnel bytes arrive as `data` events; that path is correct but slower. Exactly one of `ready` and `failed`
+ * is called, unless the socket is destroyed first.
  */
 import * as net from "node:net"
 import * as tls from "node:tls"
+import type { Timers } from "../../clock.ts"
 import { connectionCodes, type StreamEnd } from "./response-handler.ts"
 import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
 import type { HttpProxy, Target } from "./target.ts"
-import type { Timers } from "./timers.ts"
 
 export interface SocketEvents {
   /** Connected, TLS included: requests may be written. */
@@ -20,7 +19,7 @@ export interface SocketEvents {
   /** Bytes `buffer[0, length)`, valid only during the call. `false` stops reading until `socket.resume()`; TLS may still
    * bring what its last record held. */
   bytes(buffer: Buffer, length: number): boolean
-  /** The server closed its side in order. */
+  /** The server closed its side cleanly. */
   inputEnded(): void
   /** Connecting failed, or the connection broke. */
   failed(end: StreamEnd): void
@@ -31,9 +30,9 @@ export interface OpeningSocket {
   destroy(): void
 }
 
-/** What one read may bring; libuv offers 64 KiB too. */
+/** Largest read; libuv offers 64 KiB too. */
 const readBufferBytes = 64 * 1024
-/** Below the idle limits of common load balancers and NATs, so that a dead peer is noticed and a quiet watch kept. */
+/** Below the idle limits of common load balancers and NATs, so that a dead peer is noticed and a quiet watch stays open. */
 const keepAliveMs = 15_000
 
 /** `connectTimeoutMs` covers name look-up, TCP, tunnel and TLS together. */
@@ -73,7 +72,7 @@ export const openSocket = (
     callback: (length, buffer) => receive(buffer as Buffer, length),
   }
 
-  /** Follows a socket that will carry requests, from the moment its last layer stands. */
+  /** Listens to the socket that will carry requests; it is ready when its last layer is connected. */
   const follow = (next: net.Socket, readyEvent: "connect" | "secureConnect"): void => {
     socket = next
     next.setNoDelay(true)
@@ -100,7 +99,7 @@ export const openSocket = (
   if (target.tls === undefined) {
     follow(net.connect({ ...address, onread }), "connect")
   } else if (target.proxy === undefined) {
-    // Documented for `tls.connect` since Node 12, missing in its types.
+    // Documented for `tls.connect` since Node 12, but missing in its types.
     const options: tls.ConnectionOptions & { onread: net.OnReadOpts } = { ...target.tls, ...address, onread }
     follow(tls.connect(options), "secureConnect")
   } else {
@@ -116,7 +115,7 @@ export const openSocket = (
   return { destroy: close }
 }
 
-/** Asks a proxy for a tunnel; answers the bare socket once it stands. */
+/** Asks a proxy for a tunnel; `done` gets the bare socket once it is open. */
 const openTunnel = (
   proxy: HttpProxy,
   authority: string,
@@ -156,7 +155,7 @@ const openTunnel = (
   return socket
 }
 
-/** Why a proxy's answer to CONNECT is none; `undefined` if the tunnel stands. `length`: of the head within the text. */
+/** Why a proxy's response to CONNECT is a refusal; `undefined` if the tunnel is open. `length`: of the head within the text. */
 const refusalOf = (text: string, length: number): string | undefined => {
   const answer = parseResponseHead(text.slice(0, length))
   if (answer.tag === "malformed") return answer.message
@@ -165,9 +164,9 @@ const refusalOf = (text: string, length: number): string | undefined => {
   return text.length > length ? "it sent data before the tunnel was used" : undefined
 }
 
-/** Node's error as an end: its own code, and a message that names the target. */
+/** Converts Node's error: its own code, and a message that names the target. */
 const describeError = (error: Error & { code?: string }, target: string): StreamEnd => {
-  // Happy eyeballs: one error per address tried, and an empty message around them.
+  // Happy eyeballs: one error per address tried, wrapped in an error without a message.
   const errors = error instanceof AggregateError ? (error.errors as ReadonlyArray<Error & { code?: string }>) : [error]
   return {
     tag: "connection",

@@ -1,19 +1,18 @@
 /**
- * One connection to a server: carries one exchange at a time, and may rest between two.
+ * One connection to a server: carries one exchange at a time, and may be idle between two.
  *
- * A resting connection does not keep the process alive, and any byte or event on it ends it: a server has nothing to
- * say unasked.
+ * An idle connection does not keep the process alive, and any byte or event on it ends it: a server sends nothing unasked.
  */
 import type { Socket } from "node:net"
+import type { Timers } from "../../clock.ts"
 import { type OpeningSocket, openSocket, type SocketEvents } from "./connect.ts"
 import type { Carried, Carrier } from "./exchange.ts"
 import type { StreamEnd } from "./response-handler.ts"
 import type { Target } from "./target.ts"
-import type { Timers } from "./timers.ts"
 
 export class Connection implements Carrier, SocketEvents {
   readonly #opening: OpeningSocket
-  /** Called once when a resting connection ends by itself. */
+  /** Called once when an idle connection ends by itself. */
   readonly #onLost: (connection: Connection) => void
   #socket: Socket | undefined
   #carried: Carried | undefined
@@ -44,7 +43,7 @@ export class Connection implements Carrier, SocketEvents {
     this.#socket?.resume()
   }
 
-  /** Takes leave of the exchange, keeping the connection for another. */
+  /** Detaches the exchange and keeps the connection for another. */
   rest(): void {
     this.#carried = undefined
     this.#hasServed = true

@@ -1,35 +1,35 @@
 /**
  * One request and its response: from the caller's handler down to a connection.
  *
- * Owns the rule that `end` is called once and last, what is kept while the caller pauses, and the single repetition of what
- * may be repeated, on a fresh connection, when a reused one turns out to be dead.
+ * Guarantees that `end` is called once and last, keeps what arrives while the caller pauses, and repeats a repeatable request once, on a
+ * fresh connection, if a reused one turns out to be dead.
  */
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
-/** What a connection reports to the exchange it carries. */
+/** The events that a connection reports to its exchange. */
 export interface Carried {
   /** Bytes valid only during the call; `false` stops reading until {@link Carrier.resumeReading}. */
   receive(buffer: Buffer, length: number): boolean
-  /** The server closed its side in order. */
+  /** The server closed its side cleanly. */
   inputEnded(): void
-  /** No connection, or it broke. */
+  /** No connection could be made, or it broke. */
   failed(end: StreamEnd): void
 }
 
-/** What an exchange needs of a connection. */
+/** The methods that an exchange needs of a connection. */
 export interface Carrier {
-  /** Whether an exchange was completed on it, so that the server may have closed it meanwhile. */
+  /** Whether an exchange was completed on it, so that the server may have closed it since. */
   readonly hasServed: boolean
-  /** Sends a request as soon as the connection stands; its events go to `carried` until the carrier is given back. */
+  /** Sends a request as soon as the connection is open; its events go to `carried` until the carrier is released. */
   carry(carried: Carried, request: string): void
-  /** Reads on after `receive` answered `false`. */
+  /** Resumes reading after `receive` returned `false`. */
   resumeReading(): void
   /** Closes at once; nothing is reported afterwards. */
   destroy(): void
 }
 
-/** What an exchange asks of the client it belongs to. */
+/** The methods that an exchange needs of its client. */
 export interface ExchangeOwner<Connection extends Carrier> {
   /** The exchange is over. With `isReusable` the connection may serve another request; otherwise it is destroyed already. */
   released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void
@@ -37,20 +37,20 @@ export interface ExchangeOwner<Connection extends Carrier> {
 
 export class Exchange<Connection extends Carrier> implements HttpStream, Carried, ResponseSink {
   readonly #owner: ExchangeOwner<Connection>
-  /** Opens a connection to the server that the request was written for, whatever the client's endpoint is by then. */
+  /** Opens a connection to the server that the request was written for, even if the client's endpoint has changed since. */
   readonly #connect: () => Connection
   readonly #request: string
   readonly #isRepeatable: boolean
   readonly #handler: ResponseHandler
   readonly #parser: ResponseParser
-  /** Proxy that answers a forwarded request itself, for the message of a refusal. */
+  /** The proxy that forwards the request, if any, for the message of a refusal. */
   readonly #forwardedBy: string | undefined
   #connection: Connection | undefined
   #isPaused = false
   #isOver = false
-  /** Copies of what came while the caller paused; the read buffer is used again by the next read. */
+  /** Copies of what arrived while the caller paused; the read buffer is reused by the next read. */
   #kept: Buffer[] = []
-  /** How the input ended while bytes were kept: reported after them. */
+  /** The event that ended the input while bytes were kept; reported after them. */
   #afterKept: (() => void) | undefined
   #bytesReceived = 0
   /** Whether the present read brought body bytes. */
@@ -77,7 +77,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     return this.#bytesReceived
   }
 
-  /** Begins on an idle connection if there is one. */
+  /** Starts on an idle connection if there is one. */
   start(connection: Connection = this.#connect()): void {
     this.#connection = connection
     connection.carry(this, this.#request)
@@ -132,7 +132,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   }
 
   head(status: number, headers: ReadonlyMap<string, string>): void {
-    // Only a proxy asks for proxy credentials; handed on, it would look like an answer of the API server.
+    // Only a proxy asks for proxy credentials; passed on, it would look like a response of the API server.
     if (status === 407 && this.#forwardedBy !== undefined) {
       const message = `proxy ${this.#forwardedBy} refused to forward: it returned 407 Proxy Authentication Required`
       this.#finish({ tag: "connection", code: connectionCodes.proxyRefused, message })
@@ -151,11 +151,11 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     return used
   }
 
-  /** Ends the exchange if the parser has come to an end; true if so. */
+  /** Ends the exchange if the parser has finished; returns whether it has. */
   #settle(hasMore: boolean): boolean {
     const state = this.#parser.state
     if (state === "malformed") this.#finish({ tag: "malformed", message: this.#parser.problem })
-    // Bytes beyond the response: the server's idea of the framing is not ours, the connection cannot be trusted.
+    // Bytes after the response: the server frames it differently than we do, so the connection cannot be trusted.
     else if (state === "complete") this.#finish({ tag: "complete" }, this.#parser.isPersistent && !hasMore)
     else return false
     return true
@@ -181,7 +181,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     else action()
   }
 
-  /** A reused connection that dies before its first byte of answer had simply been closed meanwhile, as a rule. */
+  /** A reused connection that dies before the first byte of a response was usually closed by the server in the meantime. */
   #failOrRepeat(end: StreamEnd): void {
     if (!this.#isRepeatable || this.#bytesReceived > 0 || this.#connection?.hasServed !== true) {
       this.#finish(end)

@@ -1,37 +1,35 @@
 /**
  * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md says why our own).
  *
- * Guaranteed: one connection per running request, so streams never share a fate; body bytes are handed over in the
- * buffer they were read into; every request ends exactly once (see `ResponseHandler`).
- * Not guaranteed: any time limit other than for connecting. Callers have clocks that know what they wait for; a watch
- * may be silent for minutes and a proxy may hold its head back until the first event.
- * Under overload: a handler that is slow is simply called less often; one that pauses makes the server wait, which an
- * API server answers by hanging up after some 100 ms.
+ * Guaranteed: one connection per running request, so that one stream's failure does not affect another; body bytes are passed in the buffer
+ * they were read into; every request ends exactly once (see `ResponseHandler`). Not guaranteed: any time limit except for connecting.
+ * Callers set their own, because they know what they wait for; a watch may be silent for minutes and a proxy may hold its head back until
+ * the first event. Under overload: a slow handler is called less often; one that pauses makes the server wait, and an API server then hangs
+ * up after about 100 ms.
  */
+import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { Connection } from "./connection.ts"
 import { Exchange, type ExchangeOwner } from "./exchange.ts"
 import { requestText } from "./request-text.ts"
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
-import { systemTimers, type Timers } from "./timers.ts"
 import type { HttpRequest, Transport } from "./transport.ts"
 
 export interface HttpClientOptions {
   /** `kubereel/<version>`. */
   readonly userAgent: string
-  /** ms for name look-up, TCP, proxy and TLS together. Default 10,000: a healthy handshake across the world takes 1 s. */
+  /** ms for name look-up, TCP, proxy and TLS together. Default 10,000: a handshake across the world takes 1 s. */
   readonly connectTimeoutMs?: number
-  /** Default: the machine's. */
+  /** Default: the machine's timers. */
   readonly timers?: Timers
   /**
-   * Resting connections that are kept. Default 2: a worker has at most a list and a probe between two streams, and each resting one
-   * holds 64 KiB.
+   * Idle connections that are kept. Default 2: a worker has at most a list and a probe between two streams, and each idle one holds 64 KiB.
    */
   readonly maximumIdle?: number
 }
 
-/** Long enough for the next page of a list, shorter than any server's own limit but Node's. */
+/** Long enough for the next page of a list, shorter than the idle limit of any server but Node's. */
 const idleMs = 15_000
 
 export class HttpClient implements ExchangeOwner<Connection>, Transport {
@@ -42,19 +40,19 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   #endpoint: ApiEndpoint
   #target: Target | InvalidTarget
   readonly #running = new Set<Exchange<Connection>>()
-  /** The target a connection was made for: after a change it is not used again. */
+  /** The target of each connection: after a change of target it is not reused. */
   readonly #madeFor = new WeakMap<Connection, Target>()
-  /** Oldest first. */
+  /** Idle connections, oldest first. */
   readonly #idle = new Map<Connection, { cancel(): void }>()
   #isClosed = false
 
-  /** An endpoint that cannot be used is reported by every request, not here. */
+  /** Every request to an unusable endpoint reports that; the constructor does not throw. */
   constructor(endpoint: ApiEndpoint, options: HttpClientOptions) {
     this.#endpoint = endpoint
     this.#target = parseTarget(endpoint)
     this.#userAgent = options.userAgent
     this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000
-    this.#timers = options.timers ?? systemTimers
+    this.#timers = options.timers ?? backgroundClock
     this.#maximumIdle = options.maximumIdle ?? 2
   }
 
@@ -77,8 +75,8 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   }
 
   /**
-   * New requests use the new endpoint; running ones go on. Resting connections are closed unless only headers changed:
-   * with a new client certificate they would speak for the old identity.
+   * New requests use the new endpoint; running ones continue. Idle connections are closed unless only headers changed: with a new client
+   * certificate they would still authenticate as the old identity.
    */
   updateEndpoint(endpoint: ApiEndpoint): void {
     const isSame = sharesConnections(this.#endpoint, endpoint)
@@ -88,14 +86,14 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     this.#closeIdle()
   }
 
-  /** Aborts what runs and closes every connection. Requests made later end at once. */
+  /** Aborts running requests and closes every connection. Later requests end at once. */
   close(): void {
     this.#isClosed = true
     for (const exchange of [...this.#running]) exchange.abort()
     this.#closeIdle()
   }
 
-  /** For the exchanges of this client only. */
+  /** Called by this client's exchanges only. */
   released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void {
     this.#running.delete(exchange)
     if (connection === undefined || !isReusable) return
@@ -116,7 +114,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     return connection
   }
 
-  /** The youngest, as the least likely to have been closed by the server. */
+  /** The most recently used, as the least likely to have been closed by the server. */
   #takeIdle(): Connection | undefined {
     const connection = [...this.#idle.keys()].at(-1)
     if (connection === undefined) return undefined
@@ -136,7 +134,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   }
 }
 
-/** A stream that ends before it began. */
+/** Ends a request before it was sent. */
 const refuse = (handler: ResponseHandler, code: string, message: string): HttpStream => {
   let isOver = false
   const end = (outcome: StreamEnd): void => {

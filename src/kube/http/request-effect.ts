@@ -1,6 +1,6 @@
 /**
- * {@link requestOnce} as an Effect with tagged errors, for code that lives in Effect anyway. Apart from it because
- * Effect's modules cost a worker some 20 MB that a worker which only reads streams need not pay.
+ * {@link requestOnce} as an Effect with tagged errors, for code that uses Effect anyway. A separate module because Effect's modules cost a
+ * worker about 20 MB, which a worker that only reads streams need not pay.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -13,7 +13,7 @@ import {
   requestOnce,
 } from "./request-once.ts"
 
-/** There is no usable connection, or it broke before the answer was complete. */
+/** No usable connection, or it broke before the response was complete. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   path: Schema.String,
   /** How the stream ended. */
@@ -38,7 +38,7 @@ export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("Re
   }
 }
 
-/** The answer was not complete in time. */
+/** The response was not complete in time. */
 export class RequestDeadlineExceeded extends Schema.TaggedError<RequestDeadlineExceeded>()("RequestDeadlineExceeded", {
   path: Schema.String,
   /** ms that were allowed. */

@@ -1,27 +1,27 @@
 /**
- * One request with a small answer, collected: for probes, discovery, single objects, reviews.
+ * One request with a small response, collected: for probes, discovery, single objects, reviews.
  *
- * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: what went wrong is a value
- * (see `request-effect.ts` for the same with tagged errors). An answer with an error status is an answer.
+ * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: a failure is a value (see `request-effect.ts`
+ * for the same with tagged errors). A response with an error status is not a failure.
  */
+import { backgroundClock, type Timers } from "../../clock.ts"
 import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
-import { systemTimers, type Timers } from "./timers.ts"
 import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
 
 export interface RequestOptions {
-  /** Besides the endpoint's own. Default: `Accept: application/json`. */
+  /** Added to the endpoint's own. Default: `Accept: application/json`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Largest body in bytes. Default 4 MiB: discovery of a large group takes 100 kB, an object at most 1.5 MiB (etcd). */
   readonly maximumBytes?: number
-  /** ms from now to the last byte. Default 30,000, half of what API servers allow a request. */
+  /** ms from now to the last byte. Default 30,000, half of the API server's limit for a request. */
   readonly deadlineMs?: number
   /** Aborts the request. */
   readonly signal?: AbortSignal
-  /** Default: the machine's. */
+  /** Default: the machine's timers. */
   readonly timers?: Timers
 }
 
-/** A complete answer, whatever its status. */
+/** A complete response of any status. */
 export interface CollectedResponse {
   readonly tag: "response"
   readonly status: number
@@ -30,7 +30,7 @@ export interface CollectedResponse {
   readonly body: Buffer
 }
 
-/** Why there is no answer. */
+/** Why there is no complete response. */
 export type RequestFailure =
   | { readonly tag: "failed"; readonly end: Exclude<StreamEnd, { tag: "complete" }> }
   | { readonly tag: "too-large"; readonly maximumBytes: number }
@@ -38,7 +38,7 @@ export type RequestFailure =
 
 type RequestOutcome = CollectedResponse | RequestFailure
 
-/** See the module's header. `path` as in {@link HttpRequest}. */
+/** One GET. `path` as in {@link HttpRequest}. */
 export const requestOnce = (
   client: ReadTransport,
   path: string,
@@ -62,7 +62,7 @@ const collected = (
     let length = 0
     let status = 0
     let responseHeaders: ReadonlyMap<string, string> = new Map()
-    /** Why we aborted, if we did. */
+    /** Why this module aborted the request, if it did. */
     let given: RequestFailure | undefined
 
     const giveUp = (failure: RequestFailure): void => {
@@ -90,12 +90,12 @@ const collected = (
       },
       end: settle,
     })
-    const timer = (options.timers ?? systemTimers).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
+    const timer = (options.timers ?? backgroundClock).after(deadlineMs, () => giveUp({ tag: "deadline", deadlineMs }))
     options.signal?.addEventListener("abort", onAbort, { once: true })
     if (options.signal?.aborted === true) onAbort()
   })
 
-/** A failure in words, without the address that the caller names. */
+/** A failure in words, without the address, which the caller adds. */
 export const describeFailure = (failure: RequestFailure): string => {
   switch (failure.tag) {
     case "too-large":

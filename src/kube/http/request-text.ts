@@ -1,8 +1,8 @@
 /**
- * The bytes of a request.
+ * Writes the bytes of a request.
  *
- * Guaranteed: nothing in path or headers can end a line or add a header (request splitting), and the headers that this
- * client answers for (`Host`, `Connection`, lengths, …) stand there once.
+ * Guaranteed: nothing in path or headers can end a line or add a header (request splitting), and the headers that this client sets itself
+ * (`Host`, `Connection`, lengths, …) occur once.
  */
 import type { ApiEndpoint } from "../endpoint.ts"
 import type { InvalidTarget, Target } from "./target.ts"
@@ -12,10 +12,10 @@ const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** Control characters except tab. Others may stand in a value: user names of impersonation travel as UTF-8, as Go sends them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
 const controls = /[\x00-\x08\x0a-\x1f\x7f]/
-/** What Kubernetes paths and encoded queries consist of; no fragment, no space, nothing beyond ASCII. */
+/** The characters of Kubernetes paths and encoded queries; no fragment, no space, only ASCII. */
 const pathAndQuery = /^\/[\x21\x22\x24-\x7e]*$/
 
-/** Headers that only this client may set, or that its requests have no use for. */
+/** Headers that only this client may set, or that its requests do not use. */
 const own = new Set([
   "connection",
   "content-length",
@@ -31,7 +31,7 @@ const own = new Set([
   "user-agent",
 ])
 
-/** The request as text to be sent as UTF-8, or the problem that keeps it from being sent. No secrets in problems. */
+/** The request as text to be sent as UTF-8, or the problem that prevents it. Problems contain no secrets. */
 export const requestText = (
   target: Target,
   endpointHeaders: ApiEndpoint["headers"],
@@ -64,7 +64,7 @@ export const requestText = (
     isCodingNamed ||= name.toLowerCase() === "accept-encoding"
     lines.push(`${name}: ${value}`)
   }
-  // Body ranges go to a scanner of JSON: a proxy that compresses by itself would break it.
+  // The JSON scanner reads raw body bytes: a proxy that compresses unasked would break it.
   if (!isCodingNamed) lines.push("Accept-Encoding: identity")
   if (controls.test(contentType)) return { problem: "the content type holds control characters" }
   if (body !== undefined) lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`)

@@ -1,24 +1,24 @@
 /**
- * What a request tells its caller, and what the caller may do with a running request.
+ * The events of a request for its caller, and what the caller can do with a running request.
  *
- * Guaranteed: nothing is called before `get` has returned; `head` at most once and before any `data`; `end` exactly
- * once and last, whatever happens (a client that reported the end of a watch twice ran two reconnect loops from then
- * on: kubernetes-client/javascript#2387). Exceptions of the handler are not caught: they belong to whoever owns the
- * thread, never to the parser (a `catch` around both is how events get lost unseen).
+ * Guaranteed: nothing is called before `get` has returned; `head` at most once and before any `data`; `end` exactly once and last, whatever
+ * happens (a client that reported the end of a watch twice ran two reconnect loops from then on: kubernetes-client/javascript#2387).
+ * Exceptions of the handler are not caught: they belong to the owner of the thread, never to the parser (a `catch` around both silently
+ * loses events).
  */
 
-/** Receives one response. Interim answers (1xx) are skipped. */
+/** Receives one response. Interim responses (1xx) are skipped. */
 export interface ResponseHandler {
   /** Status and headers; names in lower case, repeated headers joined with `, `. */
   head(status: number, headers: ReadonlyMap<string, string>): void
   /**
-   * Body bytes `buffer[start, end)` with the transfer coding removed; never empty. They lie in the connection's read
-   * buffer and are valid only during the call.
+   * Body bytes `buffer[start, end)` without the transfer coding; never empty. They are in the connection's read buffer and valid only
+   * during the call.
    */
   data(buffer: Buffer, start: number, end: number): void
-  /** After the `data` calls of one network read (or of what a pause had kept): the moment to send what was gathered. */
+  /** After the `data` calls of one network read (or of what a pause had kept): the moment to send what was collected. */
   readDone?(): void
-  /** Called exactly once; after it nothing is called any more. */
+  /** Called exactly once, as the last call. */
   end(outcome: StreamEnd): void
 }
 
@@ -26,26 +26,26 @@ export interface ResponseHandler {
 export type StreamEnd =
   /** The body ended as its framing announced (or by closing, if the server announced no length). */
   | { readonly tag: "complete" }
-  /** The server closed the connection in order, but in the middle of the head or body. */
+  /** The server closed the connection cleanly, but in the middle of the head or body. */
   | { readonly tag: "truncated" }
-  /** The caller aborted, or closed the client. */
+  /** Aborted by the caller, or the client was closed. */
   | { readonly tag: "aborted" }
-  /** No usable connection: see {@link connectionCodes} for our own codes; others are Node's and OpenSSL's. */
+  /** No usable connection: see {@link connectionCodes} for this client's own codes; others are Node's and OpenSSL's. */
   | { readonly tag: "connection"; readonly code: string; readonly message: string }
-  /** What came is not HTTP/1, or its framing is broken. */
+  /** Not an HTTP/1 response, or its framing is broken. */
   | { readonly tag: "malformed"; readonly message: string }
   /** Connecting (name look-up, TCP, proxy, TLS together) took longer than allowed. */
   | { readonly tag: "timeout"; readonly afterMs: number; readonly message: string }
 
-/** Codes of `connection` ends that this client makes itself. */
+/** The codes of `connection` ends that this client produces itself. */
 export const connectionCodes = {
-  /** The server closed the connection without a byte of answer. */
+  /** The server closed the connection without sending a byte. */
   noResponse: "ERR_NO_RESPONSE",
   /** A proxy refused to forward; the message names proxy and status. */
   proxyRefused: "ERR_PROXY_REFUSED",
   /** The endpoint cannot be used: its URL, proxy URL, certificate or key does not parse. */
   invalidEndpoint: "ERR_INVALID_ENDPOINT",
-  /** Path or headers hold characters that would end a line, or name a header that is the client's own. */
+  /** Path or headers contain characters that would end a line, or a header that only the client may set. */
   invalidRequest: "ERR_INVALID_REQUEST",
   /** The client was closed before. */
   clientClosed: "ERR_CLIENT_CLOSED",
@@ -54,15 +54,14 @@ export const connectionCodes = {
 /** A running request. */
 export interface HttpStream {
   /**
-   * No `data` until {@link resume}. At most what the last network read had brought is kept (64 KiB, with TLS what its
-   * records hold); everything else stays in the kernel, whose full window tells the server to wait. `end` may still
-   * come, once nothing is kept.
+   * Stops `data` until {@link resume}. At most the rest of the last network read is kept (64 KiB; with TLS, what its records hold);
+   * everything else stays in the kernel, whose full window makes the server wait. `end` may still be called once nothing is kept.
    */
   pause(): void
-  /** Delivers what was kept, then reads on. Never calls the handler before it returns. */
+  /** Delivers what was kept, then resumes reading. Never calls the handler before it returns. */
   resume(): void
   /** Closes the connection; `end` follows as a microtask with `aborted`. Does nothing after the end. */
   abort(): void
-  /** Bytes read from the network for this request, framing included; for liveness clocks. */
+  /** Bytes read from the network for this request, framing included; for detecting stalled connections. */
   readonly bytesReceived: number
 }

@@ -1,8 +1,8 @@
 /**
- * Reads the head of an HTTP/1 response (RFC 9112 §4, §5): status line and fields, and what they say of the body.
+ * Parses the head of an HTTP/1 response (RFC 9112 §4, §5): status line and fields, and the framing of the body they announce.
  *
- * Pure; never throws. Lenient where the RFC lets a recipient be (bare LF as line end, folded fields, repeated equal
- * lengths), strict where a guess would shift the body's limits.
+ * Pure; never throws. Lenient where the RFC allows it (bare LF as line end, folded fields, repeated equal lengths), strict where a guess
+ * would shift the body's limits.
  */
 
 /** How the length of a body is known. */
@@ -34,10 +34,10 @@ const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 const malformed = (message: string): MalformedHead => ({ tag: "malformed", message })
 
-/** Bytes of an answer, fit for a message: control characters replaced, at most 40 of them. */
+/** Bytes of a response, for a message: at most 40 characters, control characters replaced. */
 export const printable = (text: string): string => text.slice(0, 40).replace(/[^\x20-\x7e]/g, "·")
 
-/** Reads a whole head, from the status line up to and including the empty line, decoded as latin1. */
+/** Parses a whole head, from the status line through the empty line, decoded as latin1. */
 export const parseResponseHead = (text: string): ResponseHead | MalformedHead => {
   const lines = text.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line))
   const first = lines[0] ?? ""

@@ -1,14 +1,14 @@
 /**
  * An incremental parser for one HTTP/1 response: bytes in, head and body ranges out.
  *
- * Guaranteed: the outcome does not depend on where the bytes were cut; body ranges are passed as positions in the buffer
- * given (no copy); it never throws of itself and never keeps more than the head (64 KiB, interim answers and trailers
- * included). Anything that is not a response becomes the state `malformed`, at once rather than at a timeout.
- * Not guaranteed: that the sink sees equal ranges for equal bytes; a chunk may arrive in several pieces.
+ * Guaranteed: the outcome does not depend on where the bytes were cut; body ranges are passed as positions in the given buffer (no copy);
+ * the parser itself never throws and never keeps more than the head (64 KiB, interim responses and trailers included). Anything that is not
+ * a response becomes the state `malformed`, at once rather than at a timeout. Not guaranteed: that the sink sees equal ranges for equal
+ * bytes; a chunk may arrive in several pieces.
  */
 import { parseResponseHead, printable, type ResponseHead } from "./response-head.ts"
 
-/** Where the parser reports. */
+/** Receives what the parser finds. */
 export interface ResponseSink {
   head(status: number, headers: ReadonlyMap<string, string>): void
   data(buffer: Buffer, start: number, end: number): void
@@ -16,18 +16,18 @@ export interface ResponseSink {
 
 export type ParserState = "head" | "body" | "complete" | "malformed"
 
-/** What the end of the input means, given what came before. `empty`: not one byte had come. */
+/** The meaning of the end of input, given what came before. `empty`: no byte was received. */
 type InputEnd = "complete" | "truncated" | "malformed" | "empty"
 
 /**
- * Bytes that heads (and trailers) may take. API servers send some 400; Go's client allows 10 MiB, Node's 16 KiB, which
- * gateways that add policy headers have exceeded.
+ * Bytes that heads (and trailers) may take. API servers send about 400; Go's client allows 10 MiB, Node's 16 KiB, which gateways that add
+ * policy headers have exceeded.
  */
 export const maximumHeadBytes = 64 * 1024
-/** Bytes of one chunk's extensions. Nobody sends any; the limit only stops an endless line. */
+/** Bytes of one chunk's extensions. No server sends any; the limit only stops an endless line. */
 const maximumExtensionBytes = 4096
 
-// Plain numbers: the parser is a switch in the path of every event, and strings would be compared by content.
+// Plain numbers, because the parser is a switch in the path of every event, and strings would be compared by content.
 const HEAD = 0
 const SIZE = 1
 const EXTENSION = 2
@@ -55,10 +55,10 @@ export class ResponseParser {
   #head = ""
   /** Bytes of heads and trailers so far. */
   #headBytes = 0
-  /** Bytes of the present line, its CR included; and whether the last byte was a CR. */
+  /** Bytes of the present line, including its CR; and whether the last byte was a CR. */
   #lineBytes = 0
   #afterCr = false
-  /** Body bytes still to come: of the chunk, or of a sized body. */
+  /** Body bytes still to come: of the chunk, or of a body with a length. */
   #remaining = 0
   #digits = 0
   #extensionBytes = 0
@@ -83,12 +83,12 @@ export class ResponseParser {
     return this.#isPersistent
   }
 
-  /** While held, {@link push} returns after the call-back it is in, or at once. */
+  /** While held, {@link push} returns after the current call-back, or at once. */
   set isHeld(value: boolean) {
     this.#isHeld = value
   }
 
-  /** Reads `buffer[start, end)`; answers the position of the first byte not used: `end`, unless held or at the response's end. */
+  /** Parses `buffer[start, end)`; returns the position of the first unused byte: `end`, unless held or at the response's end. */
   push(buffer: Buffer, start: number, end: number): number {
     if (start < end) this.#hasInput = true
     let position = start
@@ -114,7 +114,7 @@ export class ResponseParser {
         case MALFORMED:
           return position
         default:
-          // Not empty: the loop's condition says so.
+          // Not empty, by the loop's condition.
           this.#readFraming(buffer[position] as number)
           position++
       }
@@ -122,7 +122,7 @@ export class ResponseParser {
     return position
   }
 
-  /** Tells what it means that no more bytes come. */
+  /** Reports that the input has ended; returns what that means. */
   finish(): InputEnd {
     if (this.#step === MALFORMED) return "malformed"
     if (this.#step === COMPLETE || this.#step === UNTIL_CLOSE) return "complete"
@@ -156,7 +156,7 @@ export class ResponseParser {
       position++
     }
     this.#head += buffer.toString("latin1", start, position)
-    // Something else than HTTP may never send a line end; without this check it would look like a slow server.
+    // A server that does not speak HTTP may never send a line end; without this check it would look like a slow server.
     if (!this.#head.startsWith(statusPrefix.slice(0, this.#head.length))) {
       this.#fail(`not an HTTP/1 response: "${printable(this.#head)}"`)
     } else if (isDone) {
@@ -239,7 +239,7 @@ export class ResponseParser {
       if (this.#digits > 16 || this.#remaining > Number.MAX_SAFE_INTEGER) this.#fail("chunk size out of range")
     } else if (this.#digits === 0) this.#fail("chunk size expected")
     else if (byte === CR) this.#step = SIZE_LF
-    // Space: some servers pad the size to a fixed width.
+    // Some servers pad the size with spaces to a fixed width.
     else if (byte === 0x3b || byte === 0x20 || byte === 0x09) this.#step = EXTENSION
     else this.#fail("chunk size is not a hexadecimal number")
   }

@@ -1,7 +1,7 @@
 /**
- * Where and how to connect: an `ApiEndpoint` taken apart once, so that the requests themselves only add strings.
+ * Where and how to connect: an `ApiEndpoint` parsed once, so that each request only concatenates strings.
  *
- * Pure except for the system's certificate store, which is read when an https endpoint names no authority.
+ * Pure except for the system's certificate store, which is read if an https endpoint names no authority.
  */
 import { X509Certificate } from "node:crypto"
 import { isIP } from "node:net"
@@ -39,7 +39,7 @@ export interface InvalidTarget {
   readonly problem: string
 }
 
-/** Reads an endpoint; a URL, certificate or key that does not parse is answered as a problem, with no secret in it. */
+/** Parses an endpoint; a URL, certificate or key that does not parse is returned as a problem, without secrets. */
 export const parseTarget = (endpoint: ApiEndpoint): Target | InvalidTarget => {
   const url = URL.parse(endpoint.server)
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
@@ -62,7 +62,7 @@ export const parseTarget = (endpoint: ApiEndpoint): Target | InvalidTarget => {
   }
 }
 
-/** Whether a connection made for one endpoint may serve requests of the other: all but the headers is the same. */
+/** Whether a connection made for one endpoint may serve requests of the other: they differ at most in their headers. */
 export const sharesConnections = (one: ApiEndpoint, other: ApiEndpoint): boolean =>
   one.server === other.server &&
   one.certificateAuthority === other.certificateAuthority &&
@@ -88,7 +88,7 @@ const parseProxy = (text: string): HttpProxy | InvalidTarget => {
   }
 }
 
-/** A percent sign that encodes nothing stands for itself, as users write it in passwords. */
+/** A percent sign that encodes nothing is literal, as users write it in passwords. */
 const decode = (text: string): string =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString())
 
@@ -100,7 +100,7 @@ const withoutUser = (text: string): string => text.replace(/\/\/[^/]*@/, "//")
 
 const tlsOptions = (endpoint: ApiEndpoint, host: string): tls.ConnectionOptions | InvalidTarget => {
   const { certificateAuthority, clientCertificate, clientKey, skipTlsVerify = false, tlsServerName } = endpoint
-  // `secureContext` skips what it cannot read, and every server would then look like an impostor.
+  // `secureContext` skips what it cannot read, and then every server's certificate would look invalid.
   if (!skipTlsVerify && certificateAuthority !== undefined && !isCertificate(certificateAuthority)) {
     return { problem: "the certificate authority is not a PEM certificate" }
   }
@@ -110,17 +110,17 @@ const tlsOptions = (endpoint: ApiEndpoint, host: string): tls.ConnectionOptions 
   return {
     secureContext: context,
     rejectUnauthorized: !skipTlsVerify,
-    // Load balancers that offer h2 choose it unless told otherwise.
+    // Load balancers that offer h2 choose it unless the client offers only http/1.1.
     ALPNProtocols: ["http/1.1"],
-    // RFC 6066 §3 forbids addresses in SNI, and Node refuses them. The certificate is checked against the address then.
+    // RFC 6066 §3 forbids addresses in SNI, and Node rejects them. The certificate is then checked against the address.
     ...(isIP(checked) === 0 ? { servername: checked } : {}),
     checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(checked, certificate),
   }
 }
 
 /**
- * Without an authority the system's store counts besides Node's own list (as for kubectl): company authorities are
- * there. Building that context takes 55 ms and 2 MB, once per endpoint.
+ * Without an authority, the system's store is used besides Node's own list (as in kubectl): it has a company's authorities. Building that
+ * context takes 55 ms and 2 MB, once per endpoint.
  */
 const authorities = (authority: string | undefined): ReadonlyArray<string> =>
   authority === undefined ? [...tls.getCACertificates("default"), ...tls.getCACertificates("system")] : [authority]
@@ -129,7 +129,7 @@ const isCertificate = (pem: string): boolean => {
   try {
     return new X509Certificate(pem).raw.length > 0
   } catch (_error) {
-    // OpenSSL's words ("asn1 encoding routines…") would not help anybody.
+    // OpenSSL's message ("asn1 encoding routines…") would not help.
     return false
   }
 }
@@ -142,13 +142,13 @@ const secureContext = (
 ): tls.SecureContext | InvalidTarget => {
   try {
     return tls.createSecureContext({
-      // An empty list, as opposed to none, keeps Node from loading its own.
+      // An empty list, unlike an absent one, keeps Node from loading its own.
       ca: [...ca],
       ...(certificate === undefined ? {} : { cert: certificate }),
       ...(key === undefined ? {} : { key }),
     })
   } catch (error) {
-    // OpenSSL's messages name the fault, never the material.
+    // OpenSSL's messages describe the fault and never contain the key material.
     return { problem: `certificate or key cannot be used: ${messageOf(error)}` }
   }
 }

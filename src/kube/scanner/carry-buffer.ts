@@ -1,13 +1,13 @@
 /**
- * Keeps the beginning of a line or list item whose end has not arrived yet.
+ * Keeps the start of a line or list item whose end has not arrived yet.
  *
- * Bounded: more than the limit is a {@link TooLongError}, never unbounded memory. Grows by doubling, so copying is linear;
- * gives large memory back when it is emptied, so that one huge object does not stay for the life of a watch.
+ * Bounded: exceeding the limit is a {@link TooLongError}, never unbounded memory. Grows by doubling, so copying is linear; releases large
+ * memory when emptied, so that one huge object does not stay for the life of a watch.
  */
 
 import * as Schema from "effect/Schema"
 
-/** A line or list item longer than the limit. What sent it is not an API server, or lost the ends of its lines. */
+/** A line or list item is longer than the limit: the sender is not an API server, or its line ends were lost. */
 export class TooLongError extends Schema.TaggedError<TooLongError>()("TooLongError", {
   /** Bytes. */
   limit: Schema.Number,
@@ -18,14 +18,14 @@ export class TooLongError extends Schema.TaggedError<TooLongError>()("TooLongErr
 }
 
 /**
- * Default limit in bytes: 64 MiB. etcd refuses objects above 1.5 MiB unless told otherwise, so nothing that a real API
- * server stores comes near it.
+ * Default limit in bytes: 64 MiB. etcd rejects objects above 1.5 MiB unless configured otherwise, so no object that a real API server
+ * stores comes near it.
  */
 export const defaultLongest = 64 * 1024 * 1024
 
-/** Smallest allocation: most objects fit, and it is what stays allocated between two of them. */
+/** Smallest allocation in bytes: most objects fit, and it stays allocated between two of them. */
 const smallest = 16 * 1024
-/** What may stay allocated when the buffer is emptied. */
+/** Bytes that may stay allocated when the buffer is emptied. */
 const keptWhenEmpty = 1024 * 1024
 
 export class CarryBuffer {
@@ -38,7 +38,7 @@ export class CarryBuffer {
     this.longest = longest
   }
 
-  /** @throws TooLongError when the limit would be passed; what was carried before is dropped. */
+  /** @throws TooLongError if the limit would be exceeded; what was carried before is dropped. */
   append(source: Buffer, start: number, end: number): void {
     const length = this.length + end - start
     if (length > this.longest) {

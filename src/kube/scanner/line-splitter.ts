@@ -1,9 +1,9 @@
 /**
  * Cuts a stream of bytes into lines.
  *
- * A line that lies whole in a chunk is handed on where it stands; one that spans chunks is put together in a buffer of
- * its own, in time linear in its length. CRLF ends a line like LF, empty lines are left out. A line without its line
- * feed is never handed on: what {@link LineSplitter.pendingBytes} counts when the stream ends was cut off by something.
+ * A line that is whole in a chunk is passed on in place; one that spans chunks is assembled in a buffer of its own, in time linear in its
+ * length. CRLF ends a line like LF, empty lines are left out. A line without its line feed is never passed on: if {@link
+ * LineSplitter.pendingBytes} is not 0 when the stream ends, the stream was cut off.
  */
 
 import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
@@ -11,7 +11,7 @@ import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
-/** Bytes [start, end) of `bytes` are one line or list item, valid during the call only. Must not throw. */
+/** Bytes [start, end) of `bytes` are one line or list item, valid only during the call. Must not throw. */
 export type SpanListener = (bytes: Buffer, start: number, end: number) => void
 
 export class LineSplitter {
@@ -29,15 +29,15 @@ export class LineSplitter {
     return this.carry.length
   }
 
-  /** Forgets an unfinished line: another stream follows. */
+  /** Forgets an unfinished line, before another stream. */
   reset(): void {
     this.carry.clear()
   }
 
   /**
-   * Takes bytes [start, end) of a chunk, which may be reused after the call.
+   * Reads bytes [start, end) of a chunk, which may be reused after the call.
    *
-   * @throws TooLongError when a line is longer than allowed. The rest of the chunk is lost: give the stream up.
+   * @throws TooLongError if a line is longer than allowed. The rest of the chunk is lost: abort the stream.
    */
   push(chunk: Buffer, start: number, end: number): void {
     let from = start

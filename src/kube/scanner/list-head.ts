@@ -1,14 +1,14 @@
-/** What the response to a list says besides its items. */
+/** The members of a list response besides its items. */
 
 export interface ListHead {
-  /** `PodList`; the empty string while unknown. `Status` when the server answered with an error instead. */
+  /** `PodList`; the empty string while unknown. `Status` if the server returned an error instead. */
   readonly kind: string
   readonly apiVersion: string
   /** The version of the whole list, the same on all its pages; the empty string while unknown. */
   readonly resourceVersion: string
   /** Token for the next page; `undefined` on the last one, where the server leaves it out or empty. */
   readonly continueToken: string | undefined
-  /** Items on the pages to come, if the server says so: it does not with selectors. An estimate, says the API. */
+  /** Items on the remaining pages, if the server sends it: it does not with selectors. The API calls it an estimate. */
   readonly remainingItemCount: number | undefined
 }
 
@@ -22,7 +22,7 @@ export const emptyListHead: ListHead = {
 
 const textAt = (value: unknown): string => (typeof value === "string" ? value : "")
 
-/** The head with one more member of the list object taken in; members that say nothing about the list change nothing. */
+/** The head with one more member of the list object; members that do not describe the list change nothing. */
 export const withListMember = (head: ListHead, key: string, value: unknown): ListHead => {
   switch (key) {
     case "kind":
@@ -45,5 +45,5 @@ export const withListMember = (head: ListHead, key: string, value: unknown): Lis
   }
 }
 
-/** Whether {@link withListMember} has a use for the member, so that others need not be kept in memory. */
+/** Whether {@link withListMember} uses the member, so that others need not be kept in memory. */
 export const isListMember = (key: string): boolean => key === "kind" || key === "apiVersion" || key === "metadata"

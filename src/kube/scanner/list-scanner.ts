@@ -1,10 +1,10 @@
 /**
- * Takes a list response apart while it arrives: every item as soon as its last byte is there, and what the list says of
- * itself, whichever comes first.
+ * Splits a list response while it arrives: passes on every item as soon as its last byte has arrived, and collects the list's own members,
+ * which may come before or after the items.
  *
- * Memory is bounded by the largest item; time is linear, chunks may end anywhere. Items are found by their brackets and
- * handed on unchecked: {@link ObjectScanner} checks them. Around the items the grammar is checked, so a body that is cut
- * off or no JSON is a {@link ListSyntaxError} or leaves {@link ListScanner.isComplete} false.
+ * Memory is bounded by the largest item; time is linear, chunks may end anywhere. Items are found by their brackets and passed on
+ * unchecked: {@link ObjectScanner} checks them. Around the items the grammar is checked, so a body that is truncated or not JSON is a
+ * {@link ListSyntaxError} or leaves {@link ListScanner.isComplete} false.
  */
 
 import * as Schema from "effect/Schema"
@@ -22,9 +22,9 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** The body of a list is not the JSON of a list. */
+/** The body of a list response is not a JSON list. */
 export class ListSyntaxError extends Schema.TaggedError<ListSyntaxError>()("ListSyntaxError", {
-  /** Bytes from the beginning of the body. */
+  /** Bytes from the start of the body. */
   offset: Schema.Number,
   /** What was expected there. */
   expected: Schema.String,
@@ -34,7 +34,7 @@ export class ListSyntaxError extends Schema.TaggedError<ListSyntaxError>()("List
   }
 }
 
-/** Where the scanner stands between tokens: what may come next. */
+/** The scanner's state between tokens: what may come next. */
 const Expect = {
   list: "{",
   firstKey: "a key or }",
@@ -52,9 +52,9 @@ type Expect = (typeof Expect)[keyof typeof Expect]
 type TokenRole = "none" | "key" | "head" | "other" | "item"
 
 export class ListScanner {
-  /** What the list says of itself; complete when {@link isComplete}. */
+  /** The list's own members; final when {@link isComplete}. */
   head: ListHead = emptyListHead
-  /** Items handed on since the last reset. */
+  /** Items passed on since the last reset. */
   items = 0
   private readonly listener: SpanListener
   private readonly carry: CarryBuffer
@@ -90,9 +90,9 @@ export class ListScanner {
   }
 
   /**
-   * Takes bytes [start, end) of a chunk, which may be reused after the call.
+   * Reads bytes [start, end) of a chunk, which may be reused after the call.
    *
-   * @throws ListSyntaxError, TooLongError: the response is useless from there on, items handed on before stay valid
+   * @throws ListSyntaxError, TooLongError: the rest of the response is useless, items passed on before stay valid
    */
   push(chunk: Buffer, start: number, end: number): void {
     if (chunk !== this.chunk) {
@@ -120,7 +120,7 @@ export class ListScanner {
     this.before += end - start
   }
 
-  /** Takes one structural byte, or begins the token that starts with it: then answers true and consumes nothing. */
+  /** Consumes one structural byte; if a token starts with the byte, consumes nothing and returns true. */
   private beginToken(byte: number, offset: number): boolean {
     switch (this.expect) {
       case Expect.list:

@@ -1,9 +1,9 @@
 /**
- * Scans one line of a watch: what happened, where the object stands, and what {@link ObjectScanner} finds in it.
+ * Scans one line of a watch: its type, the position of the object, and what {@link ObjectScanner} finds in it.
  *
- * Guaranteed when a scan answers true: the line is one valid JSON object with one known `type` and one `object`, in
- * either order, whatever the white space and whatever other members. False means "ask the slow path". The object of an
- * ERROR is a Status, which is for the caller to parse: rare, small, and read by people.
+ * Guaranteed when a scan returns true: the line is one valid JSON object with one known `type` and one `object`, in either order, whatever
+ * the white space and other members. False means "use the slow path". The object of an ERROR is a Status, which the caller parses: rare,
+ * small, and read by people.
  */
 
 import { isWhiteSpace } from "./json/white-space.ts"
@@ -16,7 +16,7 @@ const COMMA = 44
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** What a watch line says. ADDED and MODIFIED differ only in what the server thinks the watcher knows. */
+/** The type of a watch line. ADDED and MODIFIED differ only in what the server assumes the watcher knows. */
 export const WatchEventType = { unknown: 0, added: 1, modified: 2, deleted: 3, bookmark: 4, error: 5 } as const
 export type WatchEventType = (typeof WatchEventType)[keyof typeof WatchEventType]
 
@@ -28,7 +28,7 @@ const typeNames = new Map<string, WatchEventType>([
   ["ERROR", WatchEventType.error],
 ])
 
-/** The code of a `type` as the API spells it; `unknown` for every other text. */
+/** The code of a `type` as the API spells it; `unknown` for any other text. */
 export const watchEventTypeOf = (name: string): WatchEventType => typeNames.get(name) ?? WatchEventType.unknown
 
 const spelledTypes: ReadonlyArray<SpelledType> = [...typeNames].map(([name, type]) => ({
@@ -53,14 +53,14 @@ export class WatchLineScanner {
   /** The object's bytes [start, end) in the scanned buffer, braces included. */
   objectStart = 0
   objectEnd = 0
-  /** What was found in the object; meaningless when the type is ERROR. */
+  /** The result for the object; meaningless if the type is ERROR. */
   readonly object: ObjectScanner
 
   constructor(rules: DetectRules) {
     this.object = new ObjectScanner(rules)
   }
 
-  /** Scans the line that is all of [start, end), white space around it allowed, with or without its line feed. */
+  /** Scans the line that fills [start, end), white space around it allowed, with or without its line feed. */
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
     while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
@@ -75,7 +75,7 @@ export class WatchLineScanner {
     return this.scanSteps(bytes, start, last)
   }
 
-  /** The same whatever the order and the white space; [start, last) has none at its end. */
+  /** The same in any order and with white space; [start, last) has no white space at its end. */
   private scanSteps(bytes: Buffer, start: number, last: number): boolean {
     const json = this.object.json
     this.type = WatchEventType.unknown

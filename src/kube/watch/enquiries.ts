@@ -1,5 +1,5 @@
 /**
- * The one-off questions around a watch, over HTTP: is the kind installed, and at which version is the server.
+ * The one-off requests around a watch, over HTTP: whether the kind is installed, and the server's current version.
  */
 import { discover } from "../discovery.ts"
 import type { GroupVersionKind } from "../gvk.ts"
@@ -11,7 +11,7 @@ import type { Input } from "./protocol/protocol.ts"
 import type { Enquiries } from "./session-options.ts"
 import { probePath, type Selection } from "./streams/request.ts"
 
-/** UID of this namespace is the nearest thing to an identity that a cluster has. */
+/** The UID of this namespace is the closest thing a cluster has to an identity. */
 const clusterIdentityPath = "/api/v1/namespaces/kube-system"
 
 export class HttpEnquiries implements Enquiries {
@@ -21,8 +21,8 @@ export class HttpEnquiries implements Enquiries {
   readonly #located: ((isNamespaced: boolean) => void) | undefined
 
   /**
-   * `namespace`: ask only within it, so that a Role suffices; without effect on kinds without namespaces. `located` is told each
-   * time the kind is found, before `discover` answers.
+   * `namespace`: request only within it, so that a Role suffices; no effect on cluster-scoped kinds. `located` is called each time the kind
+   * is found, before `discover` resolves.
    */
   constructor(
     client: ReadTransport,
@@ -59,7 +59,7 @@ export class HttpEnquiries implements Enquiries {
   }
 }
 
-/** UID of namespace kube-system; `undefined` where reading it is not permitted: versions alone must do then. */
+/** UID of namespace kube-system; `undefined` if reading it is not permitted: then only versions can reveal a changed cluster. */
 export const clusterUid = async (client: ReadTransport): Promise<string | undefined> => {
   const answer = await requestOnce(client, clusterIdentityPath)
   return answer.tag === "response" && answer.status === 200 ? metadataOf(answer.body)?.uid : undefined
@@ -71,12 +71,12 @@ const metadataOf = (body: Buffer): { readonly resourceVersion?: string; readonly
     const metadata = (parsed as { metadata?: unknown } | null)?.metadata
     return typeof metadata === "object" && metadata !== null ? metadata : undefined
   } catch {
-    // Not JSON is the same as an answer without metadata: the caller reports it as such.
+    // A body that is not JSON is treated like one without metadata, which the caller reports.
     return undefined
   }
 }
 
-/** A failure below HTTP, in the shape of a Status with code 0. */
+/** A failure below HTTP, as a Status with code 0. */
 const unreachable = (message: string): ApiStatus => ({
   code: 0,
   reason: "Unreachable",

@@ -1,20 +1,20 @@
 /**
- * Lists: streaming where the server can, otherwise in pages (rule 2), and what follows from each. A list that was begun
- * stays due, with its reason, until it is complete.
+ * Lists: streaming if the server supports it, otherwise in pages (rule 2), and the transitions that follow. A started list stays due, with
+ * its reason, until it is complete.
  */
 import type { ListReason, StreamId } from "./protocol/protocol.ts"
 import type { Transition } from "./protocol/transition.ts"
 import { openWatch, watchOn } from "./watching.ts"
 
-/** How a list is made, and what is said of it, where it is not the usual. */
+/** How a list differs from the usual one, and the detail to report. */
 interface ListTerms {
   /** "Not older than what is recorded" instead of "the latest": the server still has that version. */
   readonly fromDelivered?: boolean
-  /** What led to it, for people, where the reason does not say it. */
+  /** The cause of the list, for people, if the reason does not say it. */
   readonly detail?: string
 }
 
-/** A list is due. Relists in a row are slowed down (rule 9). */
+/** A list is due. Repeated relists are slowed down (rule 9). */
 export const list = (step: Transition, reason: ListReason, terms: ListTerms = {}): void => {
   const { fromDelivered = false, detail } = terms
   step.remember({ listReason: reason, listDetail: detail, listFromDelivered: fromDelivered, listPending: true })
@@ -29,7 +29,7 @@ export const list = (step: Transition, reason: ListReason, terms: ListTerms = {}
   step.wait("list", policy.relistPauseMs * (1 + moment.random()), "failing", alarm)
 }
 
-/** Begins the list that is due, or begins it anew. */
+/** Starts the list that is due, or restarts it. */
 export const openList = (step: Transition): void => {
   const { listReason, listDetail, streamingList } = step.memory
   const version = versionToAskFor(step)
@@ -45,15 +45,15 @@ export const openList = (step: Transition): void => {
   step.limitSilence(stream, step.policy.responseMs)
 }
 
-/** The server does not know `sendInitialEvents`: that is remembered, and the list made in pages. */
+/** The server does not know `sendInitialEvents`: remembers that, and lists in pages. */
 export const listInPages = (step: Transition): void => {
   step.remember({ streamingList: false })
   openList(step)
 }
 
 /**
- * A continue token has expired: everything in one answer, of the version that the pages were asked for. False when that was
- * done already. See the page size in `policy.ts`.
+ * A continue token has expired: requests everything in one response, at the version that the pages had. Returns false if that was already
+ * done. See the page size in `policy.ts`.
  */
 export const listAtOnce = (step: Transition): boolean => {
   const phase = step.phase
@@ -75,7 +75,7 @@ const begin = (step: Transition, detail: string): void => {
   step.commands.push({ type: "list-started", reason: listReason, detail: listDetail })
 }
 
-/** 200. Events may take their time from here on. */
+/** The server returned 200. From here on, events may take as long as they need. */
 export const listAnswered = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (phase.tag !== "streaming-list" || phase.stream !== stream) return
@@ -83,7 +83,7 @@ export const listAnswered = (step: Transition, stream: StreamId): void => {
   step.limitSilence(stream, step.policy.streamingListSilenceMs)
 }
 
-/** The end of one page: the next one, or the watch after the list. */
+/** A page is complete: requests the next one, or starts the watch after the list. */
 export const pageComplete = (
   step: Transition,
   stream: StreamId,
@@ -103,7 +103,7 @@ export const pageComplete = (
   openWatch(step, version)
 }
 
-/** The bookmark that ends a streaming list: its stream goes on as the watch. */
+/** The bookmark that ends a streaming list: its stream continues as the watch. */
 export const initialEventsEnd = (step: Transition, stream: StreamId, version: string): void => {
   const phase = step.phase
   if (phase.tag !== "streaming-list" || phase.stream !== stream) return
@@ -120,20 +120,20 @@ const complete = (step: Transition, version: string): void => {
   step.remember({ listPending: false, malformedAt: undefined, overloaded: false, backOffBaseMs: 0 })
 }
 
-/** The server no longer has the version: what happened since is lost, the present state is not. */
+/** The server no longer has the version: the changes since then are lost, the present state is not. */
 export const expired = (step: Transition): void => {
   list(step, step.memory.overloaded ? "overload" : "expired")
 }
 
-/** The server has another past, or is another (rule 12). */
+/** The server has a different history, or is a different cluster (rule 12). */
 export const restored = (step: Transition, detail: string): void => {
   step.commands.push({ type: "epoch-started", detail })
   list(step, "cluster-restored")
 }
 
 /**
- * Another session of the kind has found the server restored; what this one delivered is of the old history as well. A first list
- * stays one. While something else is being asked or waited for the list is only due: every way from there leads to it.
+ * Another session of the kind has found the server restored; what this one delivered also belongs to the old history. A first list stays a
+ * first list. During any other request or wait the list only becomes due: every path from there leads to it.
  */
 export const restoredElsewhere = (step: Transition, detail: string, clusterUid: string | undefined): void => {
   if (step.phase.tag === "idle") return

@@ -1,6 +1,6 @@
 /**
- * The steps that lead to a watch or a list: find the kind, check that the server is the one that was recorded, then resume where the
- * recording ends, or list. Every wait ends here.
+ * The steps that lead to a watch or a list: find the kind, check that the server is the recorded one, then resume where the recording ends,
+ * or list. Every wait leads back here.
  */
 import type { ApiStatus } from "../status.ts"
 import { list, openList, restored } from "./listing.ts"
@@ -15,8 +15,8 @@ export const discover = (step: Transition): void => {
 }
 
 /**
- * The cluster's UID is kept if none was known: otherwise a recording would learn it from its first probe, when it may be
- * too late to tell another cluster from this one. A UID that differs is the probe's to judge.
+ * Keeps the cluster's UID if none was known: otherwise a recording would learn it only from its first probe, possibly too late to
+ * distinguish another cluster from this one. The probe decides about a UID that differs.
  */
 export const discovered = (step: Transition, clusterUid: string | undefined): void => {
   if (step.memory.clusterUid === undefined) identify(step, clusterUid)
@@ -31,12 +31,12 @@ const identify = (step: Transition, clusterUid: string | undefined): void => {
 
 /** The kind exists: resume where the recording ends, or list. */
 export const begin = (step: Transition): void => {
-  // A list that was begun stays due, with its reason, also when the kind was not installed meanwhile.
+  // A started list stays due, with its reason, even if the kind was uninstalled meanwhile.
   if (step.memory.listPending) return openList(step)
   const { delivered } = step.moment
   if (delivered === undefined) return list(step, "first")
-  // Rule 12: a version from disk, or one a restarted server may have lost, can lie ahead of the server, which would
-  // then answer 200 and nothing for ever.
+  // Rule 12: a version from disk, or one that a restarted server may have lost, can be ahead of the server, which would then return 200 and
+  // send nothing for ever.
   if (step.memory.suspicious) return probe(step)
   openWatch(step, delivered)
 }
@@ -46,7 +46,7 @@ const probe = (step: Transition): void => {
   step.commands.push({ type: "probe" })
 }
 
-/** The server has said at which version it is: it must not be behind the recording, nor another one (rule 12). */
+/** The server has returned its current version: it must not be behind the recording, and the cluster must be the same (rule 12). */
 export const probed = (step: Transition, version: string, clusterUid: string | undefined): void => {
   step.remember({ suspicious: false })
   const known = step.memory.clusterUid
@@ -59,13 +59,13 @@ export const probed = (step: Transition, version: string, clusterUid: string | u
   begin(step)
 }
 
-/** Nothing is known of the server's version: asks again, never resumes on trust. */
+/** The server's version is unknown: probes again, never resumes without knowing it. */
 export const probeFailed = (step: Transition, status: ApiStatus): void => {
   if (classify(status) === "not-found") return absent(step)
   step.fail(status, "probe", "list")
 }
 
-/** The kind is not installed: a state, never an end (rule 10). */
+/** The kind is not installed: a state that can change, never an end (rule 10). */
 export const absent = (step: Transition): void => {
   step.phase = { tag: "absent" }
   step.commands.push({
@@ -76,7 +76,7 @@ export const absent = (step: Transition): void => {
   step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
 }
 
-/** Closes every stream; no input changes anything after it. */
+/** Closes every stream; no later input has any effect. */
 export const stop = (step: Transition): void => {
   step.closeAll()
   step.phase = { tag: "stopped" }
@@ -94,7 +94,7 @@ export const retry = (step: Transition): void => {
     case "probe":
       return probe(step)
     case "list":
-      // Not `list`: a list that was put off or failed is the same relist still, and is not counted again.
+      // Not `list`: a list that was put off or failed is still the same relist, and is not counted again.
       return openList(step)
     case "watch":
       return begin(step)

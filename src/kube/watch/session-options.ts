@@ -1,4 +1,4 @@
-/** What a watch session is given: its ways to the server, its sink, time and chance, and where the recording ends. */
+/** The options of a watch session: its access to the server, its sink, time and randomness, and where the recording ends. */
 import type { Clock } from "../../clock.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
@@ -7,28 +7,28 @@ import type { Input } from "./protocol/protocol.ts"
 import type { SessionListener, WatchSink } from "./sink.ts"
 import type { Selection } from "./streams/request.ts"
 
-/** One-off questions around the watch; each answers with exactly one input for the machine. */
+/** One-off requests around the watch; each resolves to exactly one input for the machine. */
 export interface Enquiries {
-  /** Is the kind installed, and where? `selection` is called before the input is answered. */
+  /** Looks up whether and where the kind is installed. `found` is called before the promise resolves. */
   discover(found: (path: string) => void): Promise<Input>
   probe(selection: Selection): Promise<Input>
 }
 
-/** Everything a session needs; nothing of it is read from elsewhere. */
+/** Everything a session needs; it reads nothing from elsewhere. */
 export interface SessionOptions {
   readonly transport: ReadTransport
   readonly enquiries: Enquiries
   readonly sink: WatchSink
   readonly listener: SessionListener
   readonly clock: Clock
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
   readonly policy: WatchPolicy
   readonly rules: DetectRules
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
-  /** Complete up to here, from the store; `undefined` lists. */
+  /** The recording is complete up to this version, according to the store; `undefined`: the session lists. */
   readonly resumeVersion: string | undefined
-  /** UID of namespace kube-system when last seen. */
+  /** UID of namespace kube-system when it was last read. */
   readonly clusterUid: string | undefined
 }

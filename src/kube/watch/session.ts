@@ -1,10 +1,10 @@
 /**
- * One kind's list/watch, for as long as its watcher lives: carries out what the state machine asks for and tells the
- * sink what the server says.
+ * One kind's list/watch, for as long as its watcher lives: carries out the state machine's commands and passes the server's events to the
+ * sink.
  *
- * Guarantees: each new version reaches the sink once, in order, from at most two overlapping streams; a blocked sink
- * stops the reading, and a stream the server then hangs up on is resumed at the last version delivered (rule 11); every
- * timer, stream and request is closed by `stop`. It never throws for anything a server sends.
+ * Guarantees: each new version reaches the sink once, in order, from at most two overlapping streams; a blocked sink stops the reading, and
+ * a stream that the server then closes is resumed at the last version delivered (rule 11); `stop` closes every timer, stream and request.
+ * Nothing that a server sends makes it throw.
  */
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
@@ -42,7 +42,7 @@ export class WatchSession {
     this.#streams = new OpenStreams(options.clock, (stream) => this.#input({ type: "silent", stream }))
     this.#events = {
       opened: (stream, serverTimeMs) => {
-        // Whole seconds on the server's side, so anything below a second is noise.
+        // The server's clock is in whole seconds, so anything below a second is noise.
         if (serverTimeMs !== undefined) this.statistics.clockSkewMs = serverTimeMs - options.clock.wallMicros() / 1000
         this.#input({ type: "opened", stream })
       },
@@ -64,7 +64,7 @@ export class WatchSession {
         this.statistics.bookmarks++
         this.#versions.reach(version)
         this.#input({ type: "bookmark", stream })
-        // Never backwards: a successor's bookmark may lie below what the old watch has delivered.
+        // Never backwards: a successor's bookmark may be below what the old watch has delivered.
         options.sink.progressed(this.#versions.text ?? version)
       },
       initialEventsEnd: (stream, version) => this.#input({ type: "initial-events-end", stream, version }),
@@ -86,7 +86,7 @@ export class WatchSession {
         if (!this.#blocked && !options.sink.isWritable) this.#block()
       },
       ended: (stream, outcome) => {
-        // What a blocked stream had received comes after the block, and its end last of all.
+        // What a blocked stream had received is delivered after the block, and its end last.
         const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
         this.#streams.forget(stream)
         this.#input({ type: "ended", stream, outcome, whileBlocked })
@@ -94,7 +94,7 @@ export class WatchSession {
     }
   }
 
-  /** What the machine is doing, for tests and logs. */
+  /** The machine's phase, for tests and logs. */
   get phase(): WatchState["phase"] {
     return this.#state.phase
   }
@@ -117,7 +117,7 @@ export class WatchSession {
     for (const command of this.#deferred.splice(0)) this.#carryOut(command)
   }
 
-  /** Tries at once what is waiting for its back-off; for fresh credentials. */
+  /** Retries at once instead of waiting for the back-off; for fresh credentials. */
   retryNow(): void {
     if (this.#state.phase.tag !== "backing-off") return
     this.#retryTimer?.cancel()
@@ -125,7 +125,7 @@ export class WatchSession {
   }
 
   /**
-   * Another session of the same kind has begun a new epoch: this one lists as well, and begins none. `clusterUid`: of namespace
+   * Another session of the same kind has started a new epoch: this one lists as well, but starts none. `clusterUid`: of namespace
    * kube-system, if that is how it was noticed.
    */
   clusterRestored(detail: string, clusterUid: string | undefined): void {
@@ -168,7 +168,7 @@ export class WatchSession {
       case "open-page":
       case "open-whole-list":
       case "open-watch":
-        // A new stream while nothing may be read would only be hung up on.
+        // While nothing may be read, the server would only hang up on a new stream.
         if (this.#blocked) this.#deferred.push(command)
         else this.#open(command)
         return
@@ -255,7 +255,7 @@ export class WatchSession {
   }
 
   #close(stream: StreamId): void {
-    // Closed in the middle of a network read, the stream does not tell its end.
+    // A stream closed in the middle of a network read does not report the end of that read.
     if (this.#streams.close(stream)) this.#options.sink.readDone()
   }
 }

@@ -1,20 +1,20 @@
 /** Counters of one watch session since it started; plain numbers, read by metrics. */
 export interface WatchStatistics {
-  /** Objects handed to the recorder, from lists and watches. */
+  /** Objects passed to the recorder, from lists and watches. */
   objects: number
   /** Events dropped because their version was delivered before (overlap, resume). */
   repeated: number
-  /** Lines that the fast scanner handed to the slow path. */
+  /** Lines that the fast scanner passed to the slow path. */
   slowLines: number
   malformedLines: number
-  /** Lists begun after the first. */
+  /** Lists started after the first. */
   relists: number
   /** Watches opened, successors included. */
   watches: number
   bookmarks: number
   /** Body bytes read. */
   bytes: number
-  /** ms by which the server's clock (`Date` header, whole seconds) is ahead of ours at the last answer. */
+  /** ms by which the server's clock (`Date` header, whole seconds) was ahead of ours at the last response. */
   clockSkewMs: number
 }
 

@@ -1,11 +1,11 @@
 /**
- * Watches, one after the other: each begins at the version last delivered, and its successor is opened before it ends
- * (rule 6). The old stream counts until the first bytes of its successor.
+ * Successive watches: each starts at the version last delivered, and its successor is opened before it ends (rule 6). The old stream is
+ * current until the first bytes of its successor.
  */
 import type { StreamId } from "./protocol/protocol.ts"
 import type { Transition } from "./protocol/transition.ts"
 
-/** Asks for the events after `version`. The state is `watching` only when the server has answered. */
+/** Requests the events after `version`. The state becomes `watching` only when the server has responded. */
 export const openWatch = (step: Transition, version: string): void => {
   const stream = step.newStream()
   const timeoutSeconds = step.watchLife()
@@ -14,20 +14,22 @@ export const openWatch = (step: Transition, version: string): void => {
   setTimers(step, stream, timeoutSeconds)
 }
 
-/** A streaming list is complete: the same stream is the watch after it. */
+/** A streaming list is complete: the same stream continues as the watch. */
 export const watchOn = (step: Transition, stream: StreamId, version: string): void => {
   countOn(step, stream, version, { heard: false, answered: true })
   setTimers(step, stream, step.policy.watchLifeSeconds[0])
   sayWatching(step, version)
 }
 
-/** What is known of the watch before holds for its successor: whether a bookmark has come, whether the server answers. */
+/**
+ * Facts about the previous watch that hold for its successor: whether a bookmark or event has arrived, whether the server has responded.
+ */
 interface Known {
   readonly heard: boolean
   readonly answered: boolean
 }
 
-/** From now on `stream` is the watch that counts. */
+/** Makes `stream` the current watch. */
 const countOn = (step: Transition, stream: StreamId, from: string | undefined, known: Known): void => {
   step.phase = { tag: "watching", stream, openedAtMs: step.moment.nowMs, from, ...known, successor: undefined }
 }
@@ -42,7 +44,7 @@ const sayWatching = (step: Transition, from: string | undefined): void => {
   step.commands.push({ type: "state", state: "watching", detail: `from version ${from}` })
 }
 
-/** 200. Only now is the kind watched: a request that is on its way may still be refused. */
+/** The server returned 200. Only now is the kind watched: a request under way may still be refused. */
 export const watchAnswered = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (phase.tag !== "watching" || phase.answered || !step.streams().includes(stream)) return
@@ -50,7 +52,7 @@ export const watchAnswered = (step: Transition, stream: StreamId): void => {
   sayWatching(step, phase.from)
 }
 
-/** The end of the watch's life is near: asks for the next one. At most one. */
+/** The watch is near the end of its life: opens the next one. At most one. */
 export const openSuccessor = (step: Transition): void => {
   const phase = step.phase
   const version = step.moment.delivered
@@ -62,7 +64,7 @@ export const openSuccessor = (step: Transition): void => {
   setTimers(step, successor, timeoutSeconds)
 }
 
-/** The first bytes of a stream: the successor speaks, the old stream is not needed any more. */
+/** The first bytes of a stream: if it is the successor, the old stream is no longer needed. */
 export const firstBytes = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (phase.tag !== "watching" || phase.successor !== stream) return
@@ -70,27 +72,27 @@ export const firstBytes = (step: Transition, stream: StreamId): void => {
   countOn(step, stream, step.moment.delivered, { heard: true, answered: phase.answered })
 }
 
-/** The old stream has ended; the successor holds everything after what was delivered. */
+/** The old stream has ended; the successor has everything after what was delivered. */
 export const succeed = (step: Transition, successor: StreamId, answered: boolean): void => {
   countOn(step, successor, step.moment.delivered, { heard: false, answered })
 }
 
-/** True if `stream` was the successor: it is forgotten, and the old stream goes on alone. */
-export const giveUpSuccessor = (step: Transition, stream: StreamId): boolean => {
+/** True if `stream` was the successor: it is forgotten, and the old stream continues alone. */
+export const dropSuccessor = (step: Transition, stream: StreamId): boolean => {
   const phase = step.phase
   if (phase.tag !== "watching" || phase.successor !== stream) return false
   step.phase = { ...phase, successor: undefined }
   return true
 }
 
-/** Learns the rhythm of bookmarks, and with it which silence is a dead stream (rule 7). */
+/** Learns the interval of bookmarks, and from it how long a silence means a dead stream (rule 7). */
 export const bookmark = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (phase.tag !== "watching" || !step.streams().includes(stream)) return
   const { nowMs } = step.moment
   const { lastBookmark, bookmarkIntervalMs } = step.memory
-  // Between two streams may lie an outage; and a server's last bookmark before it closes a watch comes early, so that only
-  // intervals of a second and more are its rhythm.
+  // An outage may separate bookmarks of two streams; and a server's last bookmark before it closes a watch comes early, so only intervals
+  // of at least a second are counted.
   const interval = lastBookmark?.stream === stream ? nowMs - lastBookmark.atMs : 0
   const isRhythm = interval >= 1000
   step.remember({ lastBookmark: { stream, atMs: nowMs } })

@@ -58,7 +58,7 @@ export const checkAccess = (
   }
 }
 
-export interface AccessSurroundings {
+interface AccessSurroundings {
   /** The address the recorder listens on. */
   readonly host: string
   readonly credentials: EndpointSource & { readonly defaultNamespace: string }

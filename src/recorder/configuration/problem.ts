@@ -85,7 +85,7 @@ const keyAdvice = (problem: { readonly key: string; readonly suggestion?: string
     : question(problem.suggestion) || ";"
 
 /** Describes a mistake in one or a few sentences, without its position. */
-export const describeProblem = (problem: ConfigurationProblem): string => {
+const describeProblem = (problem: ConfigurationProblem): string => {
   switch (problem._tag) {
     case "NotText":
       return `this is not a text file: ${problem.detail}`
@@ -115,7 +115,7 @@ export const describeProblem = (problem: ConfigurationProblem): string => {
 }
 
 /** Describes a warning in one sentence, without its position. */
-export const describeWarning = (warning: ConfigurationWarning): string => {
+const describeWarning = (warning: ConfigurationWarning): string => {
   switch (warning._tag) {
     case "IgnoredKey":
       return `the key ${quoted(warning.key)} has no effect here; ${warning.advice}`

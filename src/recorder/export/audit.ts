@@ -25,7 +25,7 @@ export interface ExportAudit {
   readonly outcome: string
 }
 
-export interface AuditedExport {
+interface AuditedExport {
   readonly who: string
   readonly from: string
   readonly requestId: string

@@ -25,7 +25,7 @@ import {
 import { describePart, incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would hold of a kind. */
-export interface KindForecast extends KindCoverage {
+interface KindForecast extends KindCoverage {
   /** Changes in the window that the export would hold. */
   readonly events: number
   /** Objects that exist when the window begins, with which the export would begin. */

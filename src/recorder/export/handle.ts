@@ -40,7 +40,7 @@ export interface ExportSources extends UploadSources {
 }
 
 /** Somebody who may, and how their request is called. */
-export interface ExportCaller {
+interface ExportCaller {
   readonly who: string
   readonly requestId: string
 }

@@ -77,7 +77,7 @@ export interface ExportRefusal {
 export type ExportDestination = { readonly tag: "answer" } | { readonly tag: "store"; readonly address: StoreAddress }
 
 /** A request, or the status and the line to answer instead. */
-export type ExportRequestReading =
+type ExportRequestReading =
   | { readonly tag: "request"; readonly request: ExportRequest; readonly destination: ExportDestination }
   | ({ readonly tag: "refused" } & ExportRefusal)
 

@@ -8,9 +8,9 @@ import type { Clock } from "../../clock.ts"
 import type { ExportFacts, ExportSink } from "./transfer.ts"
 
 /** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
-export const clientPatienceMs = 300_000
+const clientPatienceMs = 300_000
 
-export const digestTrailer = "Repr-Digest"
+const digestTrailer = "Repr-Digest"
 
 /** As RFC 9530 writes it. */
 export const reprDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString("base64")}:`

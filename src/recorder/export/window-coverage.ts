@@ -12,7 +12,7 @@ import type { ReaderService } from "../reader-service.ts"
 import type { ExportRefusal } from "./request.ts"
 
 /** A window of an export: µs since the Unix epoch, from the one, before the other. */
-export interface RequestedWindow {
+interface RequestedWindow {
   readonly fromTime: number
   readonly untilTime: number
 }

@@ -39,7 +39,7 @@ export interface HttpApiSources extends ExportSources {
   readonly turnedAway: (facts: TurnedAway) => void
 }
 
-export interface TurnedAway {
+interface TurnedAway {
   readonly request: string
   /** Address of the client, or of the proxy it came by. */
   readonly from: string
@@ -50,7 +50,7 @@ export interface TurnedAway {
 }
 
 /** An address that is ours. Until {@link serveHttpApi} whoever comes is told that the recorder is starting. */
-export interface BoundAddress {
+interface BoundAddress {
   readonly port: number
   readonly url: string
   readonly server: Server

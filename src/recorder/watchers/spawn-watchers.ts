@@ -59,7 +59,7 @@ export interface Reconfiguration {
   readonly isComplete: boolean
 }
 
-export interface WatchersOptions {
+interface WatchersOptions {
   readonly userAgent: string
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. */
@@ -87,7 +87,7 @@ export type WatchedStore = Pick<
 >
 
 /** What is to be watched. */
-export interface WatchPlan {
+interface WatchPlan {
   /** By kind, in the order of the configuration. */
   readonly kinds: ReadonlyMap<string, TrackedKind>
   /** The kind whose watcher follows the lives of pods; `undefined` if none does. */

@@ -79,7 +79,7 @@ export const readEnvelope = (bytes: Uint8Array): Frame => {
 const malformed = (cause: unknown): RangeError =>
   cause instanceof RangeError ? cause : new RangeError(messageOf(cause))
 
-/** Every frame of `incarnation` up to `number` is done with. */
+/** Acknowledges every frame of `incarnation` up to `number`. */
 export interface Acknowledgement {
   readonly incarnation: number
   readonly number: number

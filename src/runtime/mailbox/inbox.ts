@@ -1,13 +1,13 @@
 /**
- * The receiving end of a mailbox: any number of senders, each attached by its own port.
+ * The receiving end of a mailbox: any number of senders, each attached with its own port.
  *
- * Guarantees: of each sender and incarnation the handler sees every frame number once, in order. A frame delivered again
- * after a re-link is dropped and counted; if it is already acknowledged it is acknowledged again, so that a sender that
- * missed the answer can forget it. Frames of an incarnation older than the newest attached one are dropped: their sender
- * is dead, and its successor starts from what is committed. A frame's memory is never read once its sender may reuse it:
- * an acknowledgement goes out only for what was received through the present port.
+ * Guarantees: for each sender and incarnation the handler gets every frame number once, in order. A frame delivered again after a re-link
+ * is dropped and counted; if it is already acknowledged it is acknowledged again, so that a sender that missed the acknowledgement can
+ * release it. Frames of an incarnation older than the newest attached one are dropped: their sender is dead, and its successor starts from
+ * what is committed. A frame's memory is never read once its sender may reuse it: an acknowledgement is sent only for frames received
+ * through the present port.
  *
- * Nothing is acknowledged by itself: the owner calls {@link Inbox.acknowledge} when the frame's effect is durable.
+ * Nothing is acknowledged automatically: the owner calls {@link Inbox.acknowledge} when the frame's effect is durable.
  */
 import type { MessagePort } from "node:worker_threads"
 import { MailboxProtocolError } from "../errors.ts"
@@ -18,28 +18,28 @@ export interface InboxMetrics {
   readonly receivedFrames: number
   readonly receivedBytes: number
   readonly duplicateFrames: number
-  /** Left by a dead sender and dropped, because its successor starts from what is committed. */
+  /** Frames of a dead sender that were dropped, because its successor starts from what is committed. */
   readonly fencedFrames: number
-  /** Delivered and not acknowledged yet. */
+  /** Delivered but not acknowledged yet. */
   readonly pendingFrames: number
 }
 
 export interface InboxHandler {
   /**
-   * A sender was attached. Answers the last frame number of that incarnation whose effect is already durable here, 0 if
-   * none is. `undefined` if nothing here outlives a life: then it begins with the oldest frame that the sender still keeps,
-   * whatever its number, since a former life acknowledged the ones before.
+   * A sender was attached. Returns the last frame number of that incarnation whose effect is already durable here, 0 if none is.
+   * `undefined` if nothing here outlives a life: then the sender starts with the oldest frame it still keeps, whatever its number, since a
+   * former life acknowledged the ones before.
    *
-   * No older incarnation of that sender is heard from here on. So this is the moment to settle what it left and to tell
-   * the new one where to resume: told any earlier, a frame still on its way could make that untrue.
+   * From here on, no older incarnation of that sender is heard. So this is the moment to settle what it left and to tell the new one where
+   * to resume: if told earlier, a frame still on its way could make that untrue.
    *
-   * `"later"` if that cannot be settled now: the sender's frames stay where they are, former lives are still heard from, and
-   * {@link Inbox.attachDeferred} asks again.
+   * `"later"` if that cannot be settled now: the sender's frames wait, former lives are still heard, and {@link Inbox.attachDeferred}
+   * retries.
    */
   attached(sender: string, incarnation: number): number | undefined | "later"
-  /** The next frame. The payload is valid until it is acknowledged. An exception is a crash of the actor. */
+  /** The next frame. The payload is valid until it is acknowledged. An exception crashes the actor. */
   frame(sender: string, frame: Frame): void
-  /** The sender of a stream says that nothing follows; `error` is empty if what came is all. */
+  /** The sender of a stream has ended it; `error` is empty if the stream is complete. */
   ended?(error: string): void
 }
 
@@ -47,13 +47,13 @@ interface Sender {
   readonly port: MessagePort
   readonly incarnation: number
   readonly slabs: Map<number, Buffer>
-  /** Last number handed to the handler. */
+  /** Last number passed to the handler. */
   delivered: number
   /** Last number whose effect is durable. */
   acknowledged: number
-  /** Last number received through this port: a frame behind it still lies in the port's queue and points at memory. */
+  /** Last number received through this port: a frame after it is still in the port's queue and points at memory. */
   received: number
-  /** True until the first frame of a sender whose numbers nobody remembers. */
+  /** True until the first frame of a sender whose durable number is unknown. */
   begins: boolean
 }
 
@@ -62,7 +62,7 @@ export class Inbox {
   readonly #handler: InboxHandler
   readonly #failed: (error: Error) => void
   readonly #senders = new Map<string, Sender>()
-  /** Newest life of each sender whose attachment was put off; nothing was read from its port yet. */
+  /** Newest life of each sender whose attachment was deferred; nothing has been read from its port yet. */
   readonly #deferred = new Map<string, { readonly incarnation: number; readonly port: MessagePort }>()
   #receivedFrames = 0
   #receivedBytes = 0
@@ -101,8 +101,8 @@ export class Inbox {
     }
     this.#senders.set(name, sender)
     port.on("message", (message: DataMessage) => {
-      // What a dead sender left in its port still arrives after its successor was attached. Closing the port would drop
-      // it unseen, and its other end closes it anyway.
+      // What a dead sender left in its port still arrives after its successor was attached. Closing the port would drop it uncounted, and
+      // its other end closes it anyway.
       if (this.#senders.get(name) !== sender) {
         if ("offset" in message && this.#isFenced(name, incarnation)) this.#fenced++
         return
@@ -113,14 +113,14 @@ export class Inbox {
         this.#failed(cause instanceof Error ? cause : new Error(String(cause)))
       }
     })
-    // The last message of a sender that is gone. Its number stays, to tell duplicates; its memory need not.
+    // The sender is gone. Its number stays, to recognise duplicates; its memory can go.
     port.on("close", () => sender.slabs.clear())
   }
 
-  /** Attaches, as far as the handler lets it now, what it has put off. Does nothing when there is nothing. */
+  /** Attaches every deferred sender that the handler now accepts. Does nothing if there is none. */
   attachDeferred(): void {
     for (const [name, deferred] of [...this.#deferred]) {
-      // The handler may have called this itself, or have been given another life of the sender.
+      // The handler may have called this itself, or another life of the sender may have been attached.
       if (this.#deferred.get(name) !== deferred) continue
       this.#deferred.delete(name)
       try {
@@ -147,7 +147,7 @@ export class Inbox {
     }
   }
 
-  /** Frames of that sender up to `number` are done with; cumulative. Of an incarnation that is gone: ignored. */
+  /** Acknowledges all frames of that sender up to `number`. Ignored for an incarnation that is gone. */
   acknowledge(name: string, incarnation: number, number: number): void {
     const sender = this.#senders.get(name)
     if (sender === undefined || sender.incarnation !== incarnation || number <= sender.acknowledged) return

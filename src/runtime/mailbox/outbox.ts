@@ -1,29 +1,29 @@
 /**
  * The sending end of a mailbox.
  *
- * Guarantees: frames reach every receiver that is attached in the order of their numbers; a frame is kept until it is
- * acknowledged and sent again to each new receiver, so nothing is lost when a receiver dies. Under pressure it
- * suspends: beyond `windowBytes` unacknowledged, frames wait here; beyond `bufferBytes` waiting, `isWritable` is false
- * and the owner must stop producing until `onWritable`. One frame may exceed what is left, so that a large object passes.
- * A small frame counts as {@link minimumCharge} bytes against both, because that is what it costs.
+ * Guarantees: frames reach every attached receiver in the order of their numbers; a frame is kept until it is acknowledged and sent again
+ * to each new receiver, so nothing is lost when a receiver dies. Under pressure it suspends: beyond `windowBytes` unacknowledged, frames
+ * wait here; beyond `bufferBytes` waiting, `isWritable` is false and the owner must stop producing until `onWritable`. One frame may exceed
+ * the rest of the window, so that a large object passes. A small frame counts as {@link minimumCharge} bytes in both limits, because that
+ * is what it costs.
  */
 import type { MessagePort } from "node:worker_threads"
 import { decodeAcknowledgement, envelopeBytes, writeEnvelope } from "./envelope.ts"
 import { type Slab, SlabPool } from "./slab-pool.ts"
 
 /**
- * Bytes that a frame counts at least against window and buffer. A message in the queue of a port costs 300 bytes whatever
- * it says (measured, Node 26), and its entry here another 100: counted by their own length, 8 MiB of smallest frames would
- * be 160 MB of queue and half a second of the receiver's event loop.
+ * Least number of bytes that a frame counts in window and buffer. A message in a port's queue costs 300 bytes whatever it holds (measured,
+ * Node 26), and its entry here another 100: counted by their own length, 8 MiB of smallest frames would be 160 MB of queue and half a
+ * second of the receiver's event loop.
  */
 export const minimumCharge = 512
 
-/** What a sender posts: a slab it has not shown this receiver yet, where a frame lies, a slab that is gone, or that nothing follows. */
+/** Messages of a sender: a slab it has not shown this receiver yet, the position of a frame, a slab that is gone, or the end. */
 export type DataMessage =
   | { readonly slab: number; readonly memory: SharedArrayBuffer }
   | { readonly slab: number; readonly offset: number; readonly length: number }
   | { readonly slab: number; readonly gone: true }
-  /** Why what was sent is not all there should be; the empty string if it is all. */
+  /** Why the stream is incomplete; the empty string if it is complete. */
   | { readonly end: string }
 
 export interface OutboxOptions {
@@ -31,11 +31,11 @@ export interface OutboxOptions {
   readonly windowBytes?: number
   /** Bytes that may wait here without credit. Default 16 MiB (docs/reference/architecture.md#mailboxes). */
   readonly bufferBytes?: number
-  /** Monotonic ms, to measure stalled time. */
+  /** Returns monotonic ms, to measure stalled time. */
   readonly now: () => number
 }
 
-/** Counters and gauges of one outbox. Bytes include the 16-byte envelope; gauges count {@link minimumCharge} at least. */
+/** Counters and gauges of one outbox. Bytes include the 16-byte envelope; gauges count at least {@link minimumCharge} per frame. */
 export interface OutboxMetrics {
   readonly unacknowledgedFrames: number
   readonly unacknowledgedBytes: number
@@ -44,7 +44,7 @@ export interface OutboxMetrics {
   readonly sentFrames: number
   readonly sentBytes: number
   readonly redeliveredFrames: number
-  /** ms during which a frame waited for credit, in all. */
+  /** Total ms during which a frame waited for credit. */
   readonly stalledMs: number
 }
 
@@ -53,11 +53,11 @@ interface Kept {
   readonly slab: Slab
   readonly offset: number
   readonly length: number
-  /** What it counts against window and buffer. */
+  /** Bytes it counts in window and buffer. */
   readonly charge: number
 }
 
-/** The envelope has 32 bits for it. At 200 frames a second a life reaches it after eight months. */
+/** The envelope has 32 bits for the number. At 200 frames a second a life reaches it after eight months. */
 const maximumNumber = 0xffff_ffff
 
 export class Outbox {
@@ -94,7 +94,7 @@ export class Outbox {
     this.#now = options.now
   }
 
-  /** Attaches a (new) receiver: every unacknowledged frame is sent to it again, oldest first, as credit allows. */
+  /** Attaches a (new) receiver: sends it every unacknowledged frame again, oldest first, as credit allows. */
   attach(port: MessagePort): void {
     this.#port?.close()
     this.#port = port
@@ -105,34 +105,34 @@ export class Outbox {
     port.on("message", (bytes: Uint8Array) => {
       if (this.#port === port) this.#acknowledged(bytes)
     })
-    // The receiver is gone: what is committed now waits for its successor, and counts as stalled.
+    // The receiver is gone: frames committed now wait for its successor, and count as stalled.
     port.on("close", () => {
       if (this.#port === port) this.#port = undefined
     })
     this.#pump()
   }
 
-  /** Without a receiver frames wait. */
+  /** Removes the receiver; frames wait for the next. */
   detach(): void {
     this.#port?.close()
     this.#port = undefined
   }
 
-  /** False when both the window and the own buffer are full: stop producing, {@link onWritable} will call. */
+  /** False when both the window and the buffer are full: stop producing until {@link onWritable} is called. */
   get isWritable(): boolean {
     const writable = this.#keptBytes < this.#windowBytes + this.#bufferBytes
     if (!writable) this.#wasBlocked = true
     return writable
   }
 
-  /** Called once each time the outbox becomes writable after it was seen not to be. One listener. */
+  /** `listener` is called once each time the outbox becomes writable after {@link isWritable} returned false. One listener. */
   onWritable(listener: () => void): void {
     this.#writableListener = listener
   }
 
   /**
-   * Memory for one payload of at least `minimumBytes`, valid until {@link commit}. Reserving again without a commit gives
-   * the same memory up. It does not look at `isWritable`: what is already read must have a place to go.
+   * Memory for one payload of at least `minimumBytes`, valid until {@link commit}. Reserving again without a commit releases the previous
+   * memory. It ignores `isWritable`: what is already read must have a place to go.
    */
   reserve(minimumBytes: number): Buffer {
     if (this.#reserved !== undefined) this.#pool.vacate(this.#reserved)
@@ -143,8 +143,8 @@ export class Outbox {
   }
 
   /**
-   * Sends the reserved memory's first `payloadLength` bytes as the next frame; answers its number. Throws RangeError for
-   * more bytes than were reserved, and when the numbers of this life are used up (its actor crashes and starts another).
+   * Sends the first `payloadLength` bytes of the reserved memory as the next frame; returns its number. Throws RangeError for more bytes
+   * than were reserved, and when the numbers of this life are used up (the actor then crashes and starts another).
    */
   commit(payloadLength: number): number {
     const slab = this.#reserved
@@ -166,15 +166,15 @@ export class Outbox {
     return number
   }
 
-  /** Copies `payload` into a frame of its own. For small, rare payloads; batches are written in place. */
+  /** Copies `payload` into a new frame. For small, rare payloads; batches are written in place. */
   send(payload: Uint8Array): number {
     this.reserve(payload.length).set(payload)
     return this.commit(payload.length)
   }
 
   /**
-   * For streams, whose outbox has one receiver: tells it after all frames that nothing follows; or at once, frames that still wait left
-   * out, why what was sent is not all there should be.
+   * For streams, whose outbox has one receiver: an empty `error` marks the end after all frames; any other is sent at once, before frames
+   * that still wait, and says why the stream is incomplete.
    */
   end(error: string): void {
     if (error === "") {
@@ -234,7 +234,7 @@ export class Outbox {
     const { incarnation, number } = decodeAcknowledgement(bytes)
     if (incarnation !== this.incarnation) return
     let done = 0
-    // A receiver may acknowledge from its ledger what was not sent to it again yet.
+    // A receiver may use its ledger to acknowledge a frame that was not sent to it again yet.
     while (done < this.#kept.length && (this.#kept[done] as Kept).number <= number) {
       const frame = this.#kept[done] as Kept
       this.#keptBytes -= frame.charge

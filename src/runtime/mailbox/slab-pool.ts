@@ -11,23 +11,22 @@
  *   slab 2  (free)
  * ```
  *
- * Frames are packed into slabs of some 256 KiB in order; a slab is free again when its last frame is acknowledged. Memory is
- * bounded by whoever bounds the unacknowledged bytes, not here. A frame larger than a slab gets one of its own size, which
- * is given back with its acknowledgement. Memory that is being written is held, so that an acknowledgement arriving
- * meanwhile does not let the slab start again from its beginning.
+ * Frames are packed in order into slabs of about 256 KiB; a slab is free again when its last frame is acknowledged. The pool does not bound
+ * memory: the limit on unacknowledged bytes does. A frame larger than a slab gets one of its own size, which is released with its
+ * acknowledgement. A slab being written to is held, so that an acknowledgement arriving meanwhile does not reset it to its beginning.
  */
 import { envelopeBytes } from "./envelope.ts"
 
 /**
- * Bytes of an ordinary slab: the largest ordinary payload (256 KiB) and the envelopes of sixteen of
- * the smallest, so that ordinary frames fill it without a remainder. Untouched pages cost nothing.
+ * Bytes of an ordinary slab: the largest ordinary payload (256 KiB) plus the envelopes of sixteen of the smallest, so that ordinary frames
+ * fill it without a remainder. Untouched pages cost nothing.
  */
 export const slabBytes = 256 * 1024 + 16 * envelopeBytes
 
 /**
- * Free slabs kept for reuse; more are given back. 96 are what a mailbox may hold at most (8 MiB window, 16 MiB buffer): shared memory
- * that is given back is freed only when the collectors of both threads have come by, and threads that make no garbage are rarely
- * collected. With 4 kept, a recorder at full speed grew from 190 to 440 MB.
+ * Free slabs kept for reuse; any beyond that are released. A mailbox needs at most 96 (8 MiB window, 16 MiB buffer). Released shared memory
+ * is freed only after the collectors of both threads have run, and threads that produce no garbage are rarely collected: with 4 kept, a
+ * recorder at full speed grew from 190 to 440 MB.
  */
 const keptFree = 96
 
@@ -35,7 +34,7 @@ export interface Slab {
   readonly id: number
   readonly memory: SharedArrayBuffer
   readonly bytes: Buffer
-  /** Frames in it that are not acknowledged yet, and holds of a writer. */
+  /** Its unacknowledged frames plus its writers' holds. */
   pending: number
   /** Where the next frame starts. */
   used: number
@@ -47,12 +46,12 @@ export class SlabPool {
   readonly #free: Array<Slab> = []
   readonly #released: (slab: Slab) => void
 
-  /** `released` is told of each slab that is given back, so that receivers can forget it. */
+  /** `released` is called with each slab that is released, so that receivers can forget it. */
   constructor(released: (slab: Slab) => void) {
     this.#released = released
   }
 
-  /** A slab with at least `needed` bytes behind its `used` mark. Nothing else may be asked for until it is occupied. */
+  /** A slab with at least `needed` bytes after its `used` mark. Call nothing else until it is occupied. */
   withRoom(needed: number): Slab {
     const current = this.#current
     if (current !== undefined && current.memory.byteLength - current.used >= needed) return current
@@ -62,19 +61,19 @@ export class SlabPool {
     return this.#current
   }
 
-  /** Somebody writes behind the slab's `used` mark, which must not move until {@link vacate}. */
+  /** A writer is writing after the slab's `used` mark, which must not move until {@link vacate}. */
   hold(slab: Slab): void {
     slab.pending++
   }
 
-  /** A frame of `length` bytes now stands at the slab's `used` mark. */
+  /** A frame of `length` bytes is now at the slab's `used` mark. */
   occupy(slab: Slab, length: number): void {
     slab.pending++
-    // The next frame starts aligned, so that 4-byte reads of its columns are too.
+    // The next frame starts aligned, so that 4-byte reads of its columns are aligned too.
     slab.used = Math.min((slab.used + length + 7) & ~7, slab.memory.byteLength)
   }
 
-  /** One frame in it was acknowledged, or a writer let go of it. */
+  /** One of its frames was acknowledged, or a writer released its hold. */
   vacate(slab: Slab): void {
     slab.pending--
     if (slab.pending > 0) return

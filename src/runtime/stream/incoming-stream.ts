@@ -1,22 +1,22 @@
 /**
- * The receiving end of one long answer; see outgoing-stream.ts.
+ * The receiving end of one stream; see outgoing-stream.ts.
  *
- * Guarantees: frames are handed over one after another, each when the one before was used, and acknowledged then; the receiver is told
- * of the end once, after the last frame, or as soon as the answer has failed, and hears nothing after it. An answer whose sender ends
- * without having said that it is whole, because its thread was killed for instance, ends with a reason, never as whole.
+ * Guarantees: frames are passed on one at a time, each after the previous one was used, and are acknowledged when used. The receiver is
+ * told of the end once, after the last frame or as soon as the stream has failed, and gets nothing after it. If a sender ends without
+ * marking the stream complete, for example because its thread was killed, the stream ends with a reason, never as complete.
  */
 import type { MessagePort } from "node:worker_threads"
 import { messageOf } from "../../message-of.ts"
 import { Inbox } from "../mailbox/inbox.ts"
 
-/** Takes one answer. */
+/** Receives one stream. */
 export interface StreamReceiver {
   /**
-   * Uses one frame; resolves when its bytes are not needed any more: they are a view into the sender's memory, which is used again
-   * then. A rejection closes the stream, and its message is the reason of the end.
+   * Uses one frame; resolves when its bytes are no longer needed: they are a view into the sender's memory, which is then reused. A
+   * rejection closes the stream, and its message becomes the reason of the end.
    */
   frame(payload: Uint8Array): Promise<void>
-  /** The last call. `error`: why the answer is not whole; `undefined` if it is. Not called after {@link IncomingStream.close}. */
+  /** The last call. `error`: why the stream is incomplete; `undefined` if it is complete. Not called after {@link IncomingStream.close}. */
   end(error: string | undefined): void
 }
 
@@ -30,7 +30,7 @@ export class IncomingStream {
   #isEnding = false
   #isOver = false
 
-  /** `over` is called once, when the stream is closed, from whichever side. */
+  /** `over` is called once, when the stream is closed by either side. */
   constructor(name: string, port: MessagePort, receiver: StreamReceiver, over: () => void) {
     this.#port = port
     this.#receiver = receiver
@@ -54,15 +54,15 @@ export class IncomingStream {
       (error) => this.#end(error.message),
     )
     inbox.attach(sender, 1, port)
-    // What was sent before it comes first. A sender that ended after its last word has said all of it.
+    // Everything sent before arrives first. If the end mark has arrived, the close adds nothing.
     port.on("close", () => {
       if (!this.#isEnding) this.#end("its thread ended")
     })
   }
 
   /**
-   * The sender's thread has ended. A turn of the event loop passes first: everything that it sent is queued by now, but the news of
-   * its end may be delivered before the last frame, or before the reason that a stopping actor gives.
+   * The sender's thread has ended. One turn of the event loop passes first: everything it sent is queued by now, but the event of its end
+   * may be delivered before the last frame, or before the reason that a stopping actor sends.
    */
   gone(reason: string): void {
     setImmediate(() => {
@@ -70,7 +70,7 @@ export class IncomingStream {
     })
   }
 
-  /** Cancels the answer, if it is not over: the receiver hears nothing more, and the sender stops its work. */
+  /** Cancels the stream unless it is over: the receiver gets nothing more, and the sender stops its work. */
   close(): void {
     if (this.#isOver) return
     this.#isOver = true

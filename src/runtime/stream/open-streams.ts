@@ -1,4 +1,4 @@
-/** The streams that an actor sends at the moment, and what all of them have sent, by the method that opened them. */
+/** The streams that an actor is sending, and metrics over all it has sent, by the method that opened them. */
 import type { MessagePort } from "node:worker_threads"
 import type { OutboxMetrics } from "../mailbox/outbox.ts"
 import { OutgoingStream, type StreamOptions } from "./outgoing-stream.ts"
@@ -6,10 +6,10 @@ import { OutgoingStream, type StreamOptions } from "./outgoing-stream.ts"
 export class OpenStreams {
   readonly #now: () => number
   readonly #open = new Map<OutgoingStream, string>()
-  /** Counters of those that are closed: they must not fall when one goes. */
+  /** Counters of closed streams: the totals must not fall when one closes. */
   readonly #closed = new Map<string, OutboxMetrics>()
 
-  /** `now`: monotonic ms. */
+  /** `now` returns monotonic ms. */
   constructor(now: () => number) {
     this.#now = now
   }

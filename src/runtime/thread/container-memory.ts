@@ -1,32 +1,32 @@
 /**
- * How much memory this process may take: what its control group allows, in either version, else what the machine has.
+ * The memory that this process may use: the limit of its control group (version 1 or 2), else the machine's memory.
  *
- * `process.constrainedMemory()` answers a part of it: it says nothing of where the bound stands, and knows only the files of the
- * machine it runs on, which no test can make.
+ * `process.constrainedMemory()` is not enough: it does not say which file sets the limit, and reads only the files of the real machine,
+ * which tests cannot replace.
  */
 import { readFileSync } from "node:fs"
 import { totalmem } from "node:os"
 
 export interface MemoryBound {
   readonly bytes: number
-  /** The file that says so; `undefined`: the machine has no more, or nobody says less. */
+  /** The file that sets the limit; `undefined`: the machine's memory is the limit. */
   readonly file: string | undefined
 }
 
-/** The text of a file; `undefined` if there is none, or it may not be read. */
+/** Returns the text of a file; `undefined` if it does not exist or may not be read. */
 export type ReadText = (path: string) => string | undefined
 
 const groupsFile = "/proc/self/cgroup"
-/** Where the groups are mounted: version 2, and the memory controller of version 1. */
+/** Mount points of the groups: version 2, and the memory controller of version 1. */
 const mounts = { 2: "/sys/fs/cgroup", 1: "/sys/fs/cgroup/memory" } as const
 const names = { 2: "memory.max", 1: "memory.limit_in_bytes" } as const
 
 /**
- * The lowest bound of the process's group and of all above it, each of which counts. Reads some five small files, in less than a
+ * The lowest limit of the process's group and all its ancestors, each of which applies. Reads about five small files, in less than a
  * millisecond. Never throws.
  *
- * A container sees its own group as the root of the mount, even where its path is told as the machine knows it; so a path that
- * is not there is not the end of the search.
+ * A container sees its own group as the root of the mount, even if its path is reported as the machine sees it; so a path that does not
+ * exist does not end the search.
  */
 export const memoryBound = (readText: ReadText = readFromDisk, machineBytes: number = totalmem()): MemoryBound => {
   let lowest: MemoryBound = { bytes: machineBytes, file: undefined }
@@ -53,7 +53,7 @@ const pathOf = (groups: string, version: 1 | 2): string | undefined => {
   return undefined
 }
 
-/** `/a/b` → `/a/b`, `/a`, and the root. One that lies outside of what is mounted here (`/../x`) has only the root. */
+/** `/a/b` → `/a/b`, `/a`, and the root. A path outside the mount (`/../x`) has only the root. */
 const withParents = (path: string): ReadonlyArray<string> => {
   const parts = path.split("/").filter((part) => part !== "")
   if (parts.includes("..")) return [""]
@@ -65,7 +65,7 @@ const withParents = (path: string): ReadonlyArray<string> => {
   )
 }
 
-/** `max`, and the largest page of version 1, which no machine has, are no bounds. */
+/** `max` means no limit, and so does the largest page-aligned number of version 1, which no machine has. */
 const readBytes = (text: string | undefined): number | undefined => {
   const digits = text?.trim() ?? ""
   return /^\d+$/.test(digits) ? Number(digits) : undefined
@@ -75,7 +75,7 @@ const readFromDisk: ReadText = (path) => {
   try {
     return readFileSync(path, "utf8")
   } catch {
-    // Not Linux, another version, or hidden from containers: there is no bound to be read then.
+    // Not Linux, another version, or hidden from the container: there is no limit to read.
     return undefined
   }
 }

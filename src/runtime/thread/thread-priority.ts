@@ -1,15 +1,15 @@
 /**
- * Lets other threads of the machine go first, for work that may take longer so that the rest does not.
+ * Lowers a thread's priority, for work that may take longer so that other threads are not slowed.
  *
- * Priorities belong to threads on Linux only, where a thread's number counts as a process's; elsewhere, and where the system
- * refuses, everything keeps its priority: what is lost is politeness.
+ * Only Linux has priorities per thread, where setting a process's priority accepts a thread's number; elsewhere, and where the system
+ * refuses, the priority stays as it is: only politeness is lost.
  */
 import { readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
 
 /**
- * As `nice` counts, 0 to 19. With 10, a thread that others compete with gets a tenth of what each of them gets; alone, all there is.
- * It is for the thread that calls and cannot be taken back without privileges. Answers whether it took effect.
+ * `nice`: 0 to 19, as in nice(1). With 10, a thread gets a tenth of what each competing thread gets; without competition, all there is.
+ * Applies to the calling thread and cannot be undone without privileges. Returns whether it took effect.
  */
 export const lowerThreadPriority = (nice: number): boolean => {
   try {

@@ -10,21 +10,21 @@ import type { ControlInterface } from "../control.ts"
 
 export interface Thread {
   send(command: HostCommand, transfer?: ReadonlyArray<MessagePort>): void
-  /** Ends the thread at once, in the middle of whatever it does. Resolves when it has ended. */
+  /** Ends the thread at once, whatever it is doing. Resolves when it has ended. */
   kill(reason?: string): Promise<void>
 }
 
 export interface ThreadObserver {
   event(event: HostEvent): void
-  /** Exactly once, the last call. */
+  /** Called exactly once, as the last call. */
   ended(reason: string): void
 }
 
 export type StartThread = (observer: ThreadObserver) => Thread
 
 /**
- * A worker that runs the bundled entry point at `entry`; its process-wide standard output and error are ours. `limits`: of every
- * life, or asked for before each.
+ * A worker that runs the bundled entry point at `entry`; it writes to this process's standard output and error. `limits`: for every life,
+ * or a function called before each.
  */
 export const workerThread =
   (entry: URL, limits: MemoryLimits | (() => MemoryLimits)): StartThread =>
@@ -66,7 +66,7 @@ export const localThread =
     const mortal: Clock = {
       wallMicros: () => clock.wallMicros(),
       monotonicMs: () => clock.monotonicMs(),
-      // The timers of a thread end with it; those of a dead local life must not act on what its successor owns.
+      // A thread's timers end with it; those of a dead local life must not touch what its successor owns.
       after: (delayMs, action) =>
         clock.after(delayMs, () => {
           if (!over) action()

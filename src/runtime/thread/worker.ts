@@ -5,7 +5,7 @@ import type { ActorBody, ActorDefinition } from "../actor.ts"
 import { ActorHost, type HostCommand } from "../actor-host.ts"
 import type { ControlInterface } from "../control.ts"
 
-/** Runs one life of the actor in this worker; the process sees an exit code 1 after a crash. */
+/** Runs one life of the actor in this worker; after a crash it exits with code 1. */
 export const runInWorker = <Config, Control extends ControlInterface, Report>(
   definition: ActorDefinition<Config, Control, Report>,
   body: ActorBody<Config, Control, Report>,

@@ -27,7 +27,7 @@ export interface Connections {
 }
 
 /** What the faults act on. */
-export interface FaultSurroundings {
+interface FaultSurroundings {
   readonly connections: Connections
   readonly clock: Clock
   readonly expiredAs: ExpiredAs

@@ -9,7 +9,7 @@ import type { WriteSurroundings } from "../writes/surroundings.ts"
 /** Of the garbage collector, the namespace controller and whoever publishes the root certificate. */
 export const controllerManager = "kube-controller-manager"
 
-export interface ControllerWrite {
+interface ControllerWrite {
   readonly collection: Collection
   readonly live: LiveObject
   /** The stored state, parsed; not changed. */

@@ -6,7 +6,7 @@ import type { Collection } from "../store/collection.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 
 /** ms; the real server's `--event-ttl`. */
-export const eventLife = 3_600_000
+const eventLife = 3_600_000
 
 const eventKind = "v1.Event"
 

@@ -7,74 +7,32 @@
 
 import * as Schema from "effect/Schema"
 
-/** 400: not a patch of its kind at all. */
-export class MalformedPatchError extends Schema.TaggedError<MalformedPatchError>()("MalformedPatchError", {
+const reasons = { 400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: undefined } as const
+
+/** A patch that is refused, whoever else writes the object. */
+export class PatchError extends Schema.TaggedError<PatchError>()("PatchError", {
+  /**
+   * 400: not a patch of its kind at all. 413: more operations than the server takes. 422: it does not fit the object. 500: what the
+   * real server's patch code did not classify.
+   */
+  code: Schema.Literals([400, 413, 422, 500]),
   problem: Schema.String,
 }) {
-  get code(): 400 {
-    return 400
+  get reason(): (typeof reasons)[keyof typeof reasons] {
+    return reasons[this.code]
   }
-  get reason(): "BadRequest" {
-    return "BadRequest"
-  }
+  /** Of a 422 the server never tells what was wrong; `problem` does, for logs. */
   override get message(): string {
-    return this.problem
-  }
-}
-
-/** 413: more operations in a JSON patch than the server takes. */
-export class PatchTooLargeError extends Schema.TaggedError<PatchTooLargeError>()("PatchTooLargeError", {
-  operations: Schema.Number,
-  limit: Schema.Number,
-}) {
-  get code(): 413 {
-    return 413
-  }
-  get reason(): "RequestEntityTooLarge" {
-    return "RequestEntityTooLarge"
-  }
-  override get message(): string {
-    return `a JSON patch may have at most ${this.limit} operations, not ${this.operations}`
-  }
-}
-
-/** 422: a patch that does not fit the object. The server never tells what was wrong; `problem` does, for logs. */
-export class InapplicablePatchError extends Schema.TaggedError<InapplicablePatchError>()("InapplicablePatchError", {
-  problem: Schema.String,
-}) {
-  get code(): 422 {
-    return 422
-  }
-  get reason(): "Invalid" {
-    return "Invalid"
-  }
-  override get message(): string {
-    return "the server rejected our request due to an error in our request"
-  }
-}
-
-/** 500 without a reason: what the real server's patch code did not classify. */
-export class UnclassifiedPatchError extends Schema.TaggedError<UnclassifiedPatchError>()("UnclassifiedPatchError", {
-  problem: Schema.String,
-}) {
-  get code(): 500 {
-    return 500
-  }
-  get reason(): undefined {
-    return undefined
-  }
-  override get message(): string {
-    return this.problem
+    return this.code === 422 ? "the server rejected our request due to an error in our request" : this.problem
   }
 }
 
 /** One entry of `details.causes` of a 409. */
-export const ConflictCause = Schema.Struct({
+const ConflictCause = Schema.Struct({
   reason: Schema.Literal("FieldManagerConflict"),
   message: Schema.String,
   field: Schema.String,
 })
-export type ConflictCause = typeof ConflictCause.Type
 
 /** 409: other managers own fields that the applied configuration gives another value. */
 export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyConflict", {
@@ -91,11 +49,3 @@ export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyCon
     return this.text
   }
 }
-
-/** All that the functions of this folder throw (a conflict is an answer of `applyServerSide` and thrown by nobody). */
-export type PatchFailure =
-  | MalformedPatchError
-  | PatchTooLargeError
-  | InapplicablePatchError
-  | UnclassifiedPatchError
-  | ApplyConflict

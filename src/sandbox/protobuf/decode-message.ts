@@ -8,10 +8,10 @@
 
 import type protobuf from "protobufjs/minimal.js"
 import { type Descriptors, type FieldDescriptor, protobufDescriptors } from "./descriptors.ts"
-import { ProtobufError } from "./protobuf-error.ts"
 import {
   eachField,
   intOrStringValue,
+  ProtobufError,
   quantityValue,
   rawValue,
   readInteger,

@@ -12,8 +12,7 @@ import { unsupportedMediaType } from "../writes/write-failures.ts"
 import type { WriteRequest } from "../writes/write-request.ts"
 import { decodeMessage } from "./decode-message.ts"
 import { protobufDescriptors } from "./descriptors.ts"
-import { ProtobufError } from "./protobuf-error.ts"
-import { eachField } from "./special-values.ts"
+import { eachField, ProtobufError } from "./special-values.ts"
 
 export const protobufType = "application/vnd.kubernetes.protobuf"
 

@@ -1,8 +1,15 @@
 /** The messages of Kubernetes whose JSON is not an object of their fields. Each is given its bytes; empty ones mean zero. */
 
+import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { ProtobufError } from "./protobuf-error.ts"
+
+/** Bytes that are no message of the kind they claim to be; says why. */
+export class ProtobufError extends Schema.TaggedError<ProtobufError>()("ProtobufError", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
 
 /** Calls back for every field; what it does not read is skipped. Throws ProtobufError, or RangeError for damage. */
 export const eachField = (
@@ -38,15 +45,7 @@ export const timeValue = (bytes: Uint8Array, digits: 0 | 6): string | null => {
   return digits === 0 ? `${whole}Z` : `${whole}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`
 }
 
-export const quantityValue = (bytes: Uint8Array): string => {
-  let text = "0"
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
-  return text
-}
+export const quantityValue = (bytes: Uint8Array): string => stringsValue(bytes).at(-1) ?? "0"
 
 export const intOrStringValue = (bytes: Uint8Array): number | string => {
   let isText = false
@@ -64,12 +63,7 @@ export const intOrStringValue = (bytes: Uint8Array): number | string => {
 
 /** JSON inside the message; null for none. Throws ProtobufError when it is none. */
 export const rawValue = (bytes: Uint8Array): unknown => {
-  let text = ""
-  eachField(bytes, (reader, number) => {
-    if (number !== 1) return false
-    text = reader.string()
-    return true
-  })
+  const text = stringsValue(bytes).at(-1) ?? ""
   if (text === "") return null
   try {
     return JSON.parse(text)
@@ -78,7 +72,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** A list that is a type of its own, for maps cannot hold plain lists. */
+/** A list that is a type of its own, for maps cannot hold plain lists; a single text is given as its last item. */
 export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
   const texts: string[] = []
   eachField(bytes, (reader, number) => {

@@ -5,14 +5,15 @@
  */
 
 import { isRecord } from "../../is-record.ts"
+import { memberOf } from "../../own-member.ts"
 import { decodeProblem } from "./decode-problem.ts"
 import { duplicateFields, maximumProblems } from "./duplicate-fields.ts"
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { ownValue, schemaNameOf } from "./make-type.ts"
+import { schemaNameOf } from "./make-type.ts"
 import { membersOf, type TypedValue } from "./typed-value.ts"
 
-/** Paths of the fields that `type` does not have, in the order of the object: `spec.containers[0].foo`. */
+/** Paths of the fields that `type` does not have: `spec.containers[0].foo`. */
 export const unknownFields = (type: KubernetesType, value: unknown): string[] =>
   visitUnknown(type, value, (path, key) => formatFieldPath(path, key))
 
@@ -33,29 +34,14 @@ const visitUnknown = (
 ): string[] => {
   const unknown: string[] = []
   if (isKnown(type, value, 0)) return unknown
-  const waiting: Array<TypedValue | UnknownField> = [{ type, value, path: undefined }]
+  const waiting: TypedValue[] = [{ type, value, path: undefined }]
   for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
-    if ("holder" in visit) unknown.push(found(visit.path, visit.key, visit.holder))
-    else for (const below of belowOf(visit).reverse()) waiting.push(below)
+    const { type: known, value: holder, path } = visit
+    if (known.kind === "object" && !known.keepsUnknown && isRecord(holder))
+      for (const key of Object.keys(holder)) if (!known.fields.has(key)) unknown.push(found(path, key, holder))
+    for (const member of membersOf(visit)) if (mayHoldFields(member.type)) waiting.push(member)
   }
   return unknown
-}
-
-interface UnknownField {
-  readonly holder: Record<string, unknown>
-  readonly key: string
-  readonly path: FieldPath | undefined
-}
-
-/** In the order of the object: unknown fields among those that may hold some. */
-const belowOf = ({ type, value, path }: TypedValue): Array<TypedValue | UnknownField> => {
-  const members = membersOf({ type, value, path }).filter((member) => mayHoldFields(member.type))
-  if (type.kind !== "object" || type.keepsUnknown || !isRecord(value)) return members
-  const known = new Map(members.map((member) => [member.path?.step, member]))
-  return Object.keys(value).flatMap((key): TypedValue | UnknownField | [] => {
-    if (!type.fields.has(key)) return { holder: value, key, path }
-    return known.get(key) ?? []
-  })
 }
 
 /** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
@@ -83,17 +69,16 @@ const mayHoldFields = (type: KubernetesType | undefined): boolean =>
   type?.kind === "object" || type?.kind === "list" || type?.kind === "map"
 
 /**
- * What strict field validation objects to: fields that occur twice in the text, then fields that do not exist. At most
+ * What strict field validation objects to: fields that occur twice in the text, then fields that do not exist, in alphabetical order. At most
  * {@link maximumProblems}; with `fieldValidation=Warn` each is one warning.
  *
  * @param value the parsed text, not pruned yet
  */
 export const strictFieldProblems = (type: KubernetesType, text: string, value: unknown): string[] => {
   const unknown = unknownFields(type, value).map((path) => `unknown field ${JSON.stringify(path)}`)
-  const isCustom = schemaNameOf(type) === undefined
-  // The server's order for custom kinds; built-in ones come in the order of the text.
-  if (isCustom) unknown.sort()
-  return [...duplicateFields(text, isCustom ? undefined : type), ...unknown].slice(0, maximumProblems)
+  unknown.sort()
+  const read = schemaNameOf(type) === undefined ? undefined : type
+  return [...duplicateFields(text, read), ...unknown].slice(0, maximumProblems)
 }
 
 /**
@@ -103,6 +88,6 @@ export const strictFieldProblems = (type: KubernetesType, text: string, value: u
 export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
   const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined
   return metadata !== undefined && isRecord(value)
-    ? decodeProblem(metadata, ownValue(value, "metadata"), "metadata")
+    ? decodeProblem(metadata, memberOf(value, "metadata"), "metadata")
     : decodeProblem(type, value)
 }

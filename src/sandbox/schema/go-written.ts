@@ -8,8 +8,9 @@
  */
 
 import { isRecord } from "../../is-record.ts"
+import { memberOf, setMember } from "../../own-member.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
-import { ownValue, schemaNameOf, setOwnValue } from "./make-type.ts"
+import { schemaNameOf } from "./make-type.ts"
 
 /** Times without `omitempty` in effect: a struct is never left out. Not told by OpenAPI; from the API's Go types. */
 const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -75,7 +76,7 @@ const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields 
     const field = type.fields.get(key)
     const member = value[key]
     if (field === undefined || typeof member !== "object") continue
-    const known = old === undefined ? undefined : ownValue(old, key)
+    const known = old === undefined ? undefined : memberOf(old, key)
     if (member === known) continue
     const isKept = times.includes(key) || lists.includes(key) || type.required.includes(key)
     if (!isKept && isNothing(field, member)) {
@@ -86,7 +87,7 @@ const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields 
     const next = asGoWrites(field, member, known)
     if (next === member) continue
     written ??= { ...value }
-    setOwnValue(written, key, next)
+    setMember(written, key, next)
   }
   for (const key of times) {
     if (Object.hasOwn(value, key)) continue
@@ -107,10 +108,10 @@ const membersAs = (items: KubernetesType, value: Fields, before: unknown): Field
   const old = isRecord(before) ? before : undefined
   let written: Fields | undefined
   for (const key of Object.keys(value)) {
-    const next = itemAs(items, value[key], old === undefined ? undefined : ownValue(old, key))
+    const next = itemAs(items, value[key], old === undefined ? undefined : memberOf(old, key))
     if (next === value[key]) continue
     written ??= { ...value }
-    setOwnValue(written, key, next)
+    setMember(written, key, next)
   }
   return written ?? value
 }

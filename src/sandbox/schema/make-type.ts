@@ -42,13 +42,3 @@ export const makeDecodedType = (
   schemaName: string,
   rest: Partial<KubernetesType> = {},
 ): DecodedType => ({ ...makeType(kind, { isNullable: true, ...rest }), schemaName })
-
-/** Reads an own property; inherited ones (`constructor`, `__proto__`) are no fields of a JSON object. */
-export const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unknown =>
-  Object.hasOwn(record, key) ? record[key] : undefined
-
-/** Writes an own property, also one called `__proto__`, which an assignment would take as the prototype. */
-export const setOwnValue = (record: Record<string, unknown>, key: string, value: unknown): void => {
-  if (key !== "__proto__") record[key] = value
-  else Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true })
-}

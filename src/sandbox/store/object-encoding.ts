@@ -6,8 +6,10 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
+import { metadataOrder } from "../../apiserver/forms/metadata-form.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type Change, typeMembers } from "../../apiserver/watch/change.ts"
+import { isEmptyObject } from "../../own-member.ts"
 import { isSame } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 
@@ -17,18 +19,9 @@ export interface Encoding {
   readonly tail: string
 }
 
-const beforeVersion = ["name", "generateName", "namespace", "selfLink", "uid"]
-const afterVersion = [
-  "generation",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "labels",
-  "annotations",
-  "ownerReferences",
-  "finalizers",
-  "managedFields",
-]
+const versionPlace = metadataOrder.indexOf("resourceVersion")
+const beforeVersion = metadataOrder.slice(0, versionPlace)
+const afterVersion = metadataOrder.slice(versionPlace + 1)
 
 /** Throws nothing; members that are undefined are left out, as are the empty members of `metadata` (Go's omitempty). */
 export const encodeObject = (resource: Resource, object: MutableObject): Encoding =>
@@ -110,13 +103,7 @@ const encodeCustom = (resource: Resource, object: MutableObject): Encoding => {
 /** Go's omitempty, as far as `metadata` uses it: nothing, the empty text, the empty list and the empty map. */
 export const isOmitted = (value: unknown): boolean => {
   if (value === undefined || value === null || value === "") return true
-  if (typeof value !== "object") return false
-  return Array.isArray(value) ? value.length === 0 : isEmpty(value)
-}
-
-const isEmpty = (value: object): boolean => {
-  for (const _key in value) return false
-  return true
+  return typeof value === "object" && isEmptyObject(value)
 }
 
 /** The value with the keys of all its objects sorted. `fromEntries` defines members, so `__proto__` stays a key. */

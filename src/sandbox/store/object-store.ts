@@ -30,7 +30,7 @@ import { type Encoding, encodeObject, isUnchanged, withVersion } from "./object-
 import { ParsedStates } from "./parsed-states.ts"
 import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly clock: Clock
   /** Default: the machine's. */
   readonly random?: Randomness
@@ -43,7 +43,7 @@ export interface ObjectStoreOptions {
 }
 
 /** Told of a change once everybody who watches has been; may write in turn. */
-export type StoreObserver = (collection: Collection, record: ChangeRecord) => void
+type StoreObserver = (collection: Collection, record: ChangeRecord) => void
 
 export class ObjectStore {
   readonly #options: ObjectStoreOptions

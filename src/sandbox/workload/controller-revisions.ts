@@ -49,7 +49,7 @@ const escaped = (text: string): string =>
   )
 
 /** Oldest revision first. */
-export const sortedRevisions = (revisions: ReadonlyArray<ControllerRevision>): ReadonlyArray<ControllerRevision> =>
+const sortedRevisions = (revisions: ReadonlyArray<ControllerRevision>): ReadonlyArray<ControllerRevision> =>
   [...revisions].sort(
     (left, right) =>
       left.revision - right.revision ||
@@ -58,7 +58,7 @@ export const sortedRevisions = (revisions: ReadonlyArray<ControllerRevision>): R
   )
 
 /** How the owner names its snapshots. */
-export interface RevisionNaming {
+interface RevisionNaming {
   readonly labels: Readonly<Record<string, string>>
   /** For a collision count. */
   readonly hash: (collisionCount: number) => string
@@ -66,7 +66,7 @@ export interface RevisionNaming {
   readonly hashLabel: string
 }
 
-export interface LatestRevision {
+interface LatestRevision {
   readonly revision: ControllerRevision
   readonly collisionCount: number
 }

@@ -26,7 +26,7 @@ export const podOfTemplate = (template: PodTemplate, owner: ApiObject, changes: 
 
 const unlessEmpty = <T extends object>(value: T): T | undefined => (Object.keys(value).length === 0 ? undefined : value)
 
-export interface PodChanges {
+interface PodChanges {
   readonly name?: string
   readonly generateName?: string
   readonly labels?: Readonly<globalThis.Record<string, string>>

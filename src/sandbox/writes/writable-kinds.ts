@@ -11,7 +11,7 @@ import type { ObjectStore } from "../store/object-store.ts"
 import type { WritableKind } from "./surroundings.ts"
 
 /** What a custom kind's schema adds to its rules. Both may throw Refusal. */
-export interface SchemaRules {
+interface SchemaRules {
   readonly setDefaults: (object: MutableObject) => void
   readonly check: (object: MutableObject) => void
 }

@@ -13,7 +13,7 @@ import { flag } from "../../apiserver/list/list-options.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 
-export type FieldValidation = "Ignore" | "Warn" | "Strict"
+type FieldValidation = "Ignore" | "Warn" | "Strict"
 
 export interface WriteOptions {
   /** Everything is done but storing. */
@@ -36,7 +36,7 @@ const kinds: Readonly<Record<WriteVerb, string>> = {
 }
 
 /** The first part of a User-Agent, as far as it can be printed; `unknown` for none. At most 128 bytes. */
-export const managerOf = (userAgent: string): string => {
+const managerOf = (userAgent: string): string => {
   const slash = userAgent.indexOf("/")
   const manager = (slash < 0 ? userAgent : userAgent.slice(0, slash)).slice(0, 128)
   return manager === "" ? "unknown" : manager

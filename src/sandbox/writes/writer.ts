@@ -4,13 +4,13 @@
  * this returns.
  */
 
-import { type Failure, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import { type Failure, fail, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
 import { troubleOf } from "../../apiserver/http/trouble.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
 import { messageOf } from "../../message-of.ts"
-import type { PatchFailure } from "../patch/patch-failure.ts"
+import { ApplyConflict, PatchError } from "../patch/patch-failure.ts"
 import { withJsonBody } from "../protobuf/protobuf-body.ts"
 import { deleteOne } from "./delete/delete.ts"
 import { deleteCollection } from "./delete/delete-collection.ts"
@@ -87,26 +87,13 @@ export class Writer {
 /** Patches throw errors of their own, which say all that a Status needs; `undefined` for a defect. */
 const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Refusal) return error.failure
-  if (isPatchFailure(error)) {
+  if (error instanceof ApplyConflict) {
     const { code, reason, message } = error
-    const causes =
-      error._tag === "ApplyConflict"
-        ? { details: { causes: error.conflictCauses } }
-        : code === 422
-          ? { details: {} }
-          : {}
-    return { type: "failure", code, message, ...(reason === undefined ? {} : { reason }), ...causes }
+    return fail(code, message, { reason, details: { causes: error.conflictCauses } })
+  }
+  if (error instanceof PatchError) {
+    const { code, reason, message } = error
+    return fail(code, message, { ...(reason && { reason }), ...(code === 422 && { details: {} }) })
   }
   return undefined
 }
-
-const patchFailures: ReadonlySet<string> = new Set<PatchFailure["_tag"]>([
-  "MalformedPatchError",
-  "PatchTooLargeError",
-  "InapplicablePatchError",
-  "UnclassifiedPatchError",
-  "ApplyConflict",
-])
-
-const isPatchFailure = (error: unknown): error is PatchFailure =>
-  error instanceof Error && patchFailures.has((error as { _tag?: string })._tag ?? "")

@@ -1,5 +1,5 @@
 /**
- * The formats' decoders and encoders by name. Each is loaded when it is first used: whoever exports NDJSON pays for no YAML.
+ * The formats' decoders and encoders by name. Each is loaded at its first use: an export as NDJSON does not load YAML.
  */
 
 import type { EncoderOptions, TraceDecoder, TraceEncoder } from "./format.ts"

@@ -1,4 +1,4 @@
-/** Which compression: by the name of a file, or by its first bytes. */
+/** Detects a compression by a file's name or by its first bytes. */
 
 /** `none`, or how a file is compressed. */
 export type Compression = "none" | "zstd" | "gzip"
@@ -8,7 +8,7 @@ const EXTENSIONS: ReadonlyArray<readonly [extension: string, compression: Compre
   [".gz", "gzip"],
 ]
 
-/** The name without the extension of a compression, and which one that was. Letter case does not matter. */
+/** The name without the extension of a compression, and that compression. Letter case does not matter. */
 export const withoutCompressionExtension = (
   file: string,
 ): { readonly base: string; readonly compression: Compression } => {
@@ -17,11 +17,11 @@ export const withoutCompressionExtension = (
   return { base: file, compression: "none" }
 }
 
-/** How many bytes {@link compressionOfBytes} needs. */
+/** Number of bytes that {@link compressionOfBytes} needs. */
 export const COMPRESSION_SIGNATURE_BYTES = 4
 
 /**
- * By the first bytes, which no trace begins with: a frame of zstd (RFC 8878, also a skippable one, which pzstd writes), or a
+ * Detects it by the first bytes, which no trace starts with: a frame of zstd (RFC 8878; also a skippable one, which pzstd writes), or a
  * member of gzip (RFC 1952).
  */
 export const compressionOfBytes = (head: Uint8Array): Compression => {

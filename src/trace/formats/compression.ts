@@ -1,8 +1,7 @@
 /**
- * Compressed bytes to plain ones and back, as streams: memory is that of the codec (zstd level 3 some 2 MiB), and whoever
- * reads slowly slows down the source.
+ * Compresses and decompresses streams: memory is that of the codec (zstd level 3 about 2 MiB), and a slow reader slows the source.
  *
- * Plain bytes pass through untouched and uncopied. Several frames or members in a row are one file, as `cat` makes them.
+ * Uncompressed bytes pass through uncopied. Several frames or members in a row are one file, as `cat` produces them.
  */
 
 import { Readable } from "node:stream"
@@ -13,9 +12,9 @@ import { COMPRESSION_SIGNATURE_BYTES, type Compression, compressionOfBytes } fro
 /** The compressed bytes are damaged or end too early. */
 export class DecompressionError extends Schema.TaggedError<DecompressionError>()("DecompressionError", {
   compression: Schema.Literals(["zstd", "gzip"]),
-  /** Plain bytes that came out before. */
+  /** Number of uncompressed bytes before the damage. */
   offset: Schema.Int,
-  /** What the codec says. */
+  /** The codec's message. */
   detail: Schema.String,
 }) {
   override get message(): string {
@@ -24,9 +23,9 @@ export class DecompressionError extends Schema.TaggedError<DecompressionError>()
 }
 
 /**
- * The plain bytes of a source, whatever its name says: the first bytes decide.
+ * The uncompressed bytes of a source; its first bytes decide about the compression, not its name.
  *
- * @throws DecompressionError, and whatever the source throws.
+ * @throws DecompressionError, and any error of the source.
  */
 export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const iterator = source[Symbol.asyncIterator]()
@@ -41,7 +40,7 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
   }
 }
 
-/** The bytes of a source, compressed; for `none` as they are. Throws whatever the source throws. */
+/** The bytes of a source, compressed; for `none` unchanged. Throws any error of the source. */
 export async function* compressed(
   source: AsyncIterable<Uint8Array>,
   compression: Compression,
@@ -84,7 +83,7 @@ async function* inflated(
 const isCodecError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_BUFFER|ERR_OUT_OF)/.test(String(error.code))
 
-/** Reading drives: the source is read as fast as the codec's output is taken. */
+/** Driven by the reader: the source is read as fast as the codec's output is consumed. */
 async function* throughCodec(
   source: AsyncIterable<Uint8Array>,
   codec: ReturnType<typeof createGzip> | ReturnType<typeof createZstdCompress>,
@@ -100,7 +99,7 @@ async function* throughCodec(
   }
 }
 
-/** The first bytes, as many as asked for if there are so many, or all. */
+/** At least the first `length` bytes, or all if there are fewer. */
 export const takeHead = async (
   iterator: AsyncIterator<Uint8Array>,
   length: number,
@@ -114,7 +113,7 @@ export const takeHead = async (
   return { head, isEnd: false }
 }
 
-/** What {@link takeHead} took, and what follows. */
+/** The bytes that {@link takeHead} read, followed by the rest. */
 export async function* continued(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   if (head.length > 0) yield head
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value

@@ -1,5 +1,5 @@
 /**
- * A trace from one format to another, as a stream of pieces: reads as fast as its own reader takes, holds neither side.
+ * Converts a trace from one format to another as a stream of pieces: reads as fast as its output is consumed, holds neither side.
  */
 
 import type { TraceItem } from "../trace-item.ts"
@@ -8,14 +8,14 @@ import type { TraceFormatName } from "./names.ts"
 import type { ItemFilter } from "./owned-items.ts"
 import { TraceSurvey } from "./trace-survey.ts"
 
-/** Whether {@link surveyTrace} is worth its pass: formats that are replayed depend on what the whole trace holds. */
+/** Whether {@link surveyTrace} is worth its pass: formats for replay depend on the contents of the whole trace. */
 export const needsSurvey = (from: TraceFormatName, to: TraceFormatName): boolean =>
   to !== "ndjson" && !(from === "simkube" && to === "simkube")
 
 /**
- * Reads a trace to its end for what an encoder must know of all of it (`EncoderOptions.facts`). The trace is read again to be encoded.
+ * Reads a whole trace for the facts that an encoder needs (`EncoderOptions.facts`). The trace is read again to be encoded.
  *
- * @throws BadTraceError, and whatever the source throws
+ * @throws BadTraceError, and any error of the source
  */
 export const surveyTrace = async (source: AsyncIterable<Uint8Array>, decoder: TraceDecoder): Promise<TraceSurvey> => {
   const survey = new TraceSurvey()
@@ -24,18 +24,18 @@ export const surveyTrace = async (source: AsyncIterable<Uint8Array>, decoder: Tr
   return survey
 }
 
-/** How far a conversion is. */
+/** The progress of a conversion. */
 export interface ConversionProgress {
-  /** Objects, changes and gaps so far; those that were left out are none. */
+  /** Objects, changes and gaps so far, without those that were left out. */
   events: number
 }
 
 /**
- * The pieces of the encoded trace; ends with what the encoder left out.
+ * The pieces of the encoded trace; returns what the encoder left out.
  *
  * @param progress is counted up while pieces are taken
- * @param filter what of the trace is encoded; default: all
- * @throws BadTraceError, UnwritableTraceError, SpoolError, and whatever the source throws
+ * @param filter selects what is encoded; default: everything
+ * @throws BadTraceError, UnwritableTraceError, SpoolError, and any error of the source
  */
 export async function* convertTrace(
   source: AsyncIterable<Uint8Array>,

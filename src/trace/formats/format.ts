@@ -1,5 +1,5 @@
 /**
- * What a file format is to the rest: a decoder and an encoder, both fed piece by piece, neither holding a whole trace.
+ * The interface of a file format: a decoder and an encoder, both fed piece by piece, neither holding a whole trace.
  */
 
 import * as Schema from "effect/Schema"
@@ -8,68 +8,68 @@ import type { Spool } from "../spool.ts"
 import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
 
-/** Push bytes, take items; {@link end} when there are no more bytes. Every method throws {@link BadTraceError} and nothing else. */
+/** Push bytes, take items; call {@link end} after the last bytes. Every method throws only {@link BadTraceError}. */
 export interface TraceDecoder {
-  /** The items that these bytes complete. The bytes must not change while items are taken. */
+  /** The items completed by these bytes. The bytes must not change while items are taken. */
   push(chunk: Uint8Array): Iterable<TraceItem>
-  /** The items that the end of the bytes completes. To be called once. */
+  /** The items completed by the end of the bytes. Call it once. */
   end(): Iterable<TraceItem>
 }
 
-/** What had no place in a format. */
+/** What a format could not represent. */
 export interface LeftOut {
-  /** Gaps, which only NDJSON can hold. */
+  /** Number of gaps, which only NDJSON can represent. */
   readonly gaps: number
-  /** Kinds not being watched, which only NDJSON can name. */
+  /** Number of kinds that were not watched, which only NDJSON can name. */
   readonly incomplete: number
-  /** Objects and changes, by GVK: kinds that the format cannot tell of. */
+  /** Number of objects and changes by GVK, of kinds that the format cannot represent. */
   readonly objects: ReadonlyMap<string, number>
 }
 
 /**
- * Add items in order, after each {@link take}; at last the pieces of {@link finish}. Both throw {@link UnwritableTraceError}, and
- * SpoolError where there is a spool.
+ * Add items in order, and {@link take} after each; then take the pieces of {@link finish}. Both throw {@link UnwritableTraceError}, and
+ * SpoolError if a spool is used.
  */
 export interface TraceEncoder {
   /** Bytes of the item are copied. */
   add(item: TraceItem): void
-  /** A full piece with memory of its own, or `undefined` while there is none. */
+  /** A full piece with memory of its own, or `undefined` if none is full yet. */
   take(): Uint8Array | undefined
-  /** What is left, in pieces. To be called once. */
+  /** The rest, in pieces. Call it once. */
   finish(): Iterable<Uint8Array>
-  /** Complete when {@link finish} has ended. */
+  /** Final when {@link finish} has ended. */
   readonly leftOut: LeftOut
 }
 
-/** By which of a pod's owners in the trace its life is listed: the nearest, or the outermost, which makes the others again. */
+/** Which of a pod's owners in the trace its life is listed under: the nearest, or the outermost, whose controller creates the others. */
 export type LivesOwner = "first" | "outermost"
 
-/** What is known of a whole trace before it is encoded. */
+/** Facts about a whole trace, known before it is encoded. */
 export interface TraceFacts {
-  /** Anywhere in it. By the UID in the reference as well, where trace and reference have UIDs. */
+  /** Whether an object occurs anywhere in the trace. Compares UIDs too, if both the trace and the reference have them. */
   readonly isInTrace: IsInTrace
-  /** The lives of its pods within its window, as their `status` tells them. `isTracked`: kinds that count as owners. */
+  /** The lives of its pods within its window, according to their `status`. `isTracked`: kinds that count as owners. */
   lifecycles(which: LivesOwner, isTracked: (gvk: string) => boolean): ReadonlyArray<OwnedLifecycles>
 }
 
-/** What encoders need from outside. */
+/** External dependencies of encoders. */
 export interface EncoderOptions {
-  /** Holds what can be written only when all is known. Asked for at most once; stays the caller's. */
+  /** Opens a spool for data that can be written only at the end. Called at most once; the caller closes it. */
   readonly spool: () => Spool
   /**
-   * Default: nothing is known. Then formats that are replayed keep owner references only to objects that come earlier, and SimKube's has
-   * only those lifecycles that the trace itself lists.
+   * Default: no facts. Then formats for replay keep owner references only to earlier objects, and SimKube's has only the lifecycles that
+   * the trace itself lists.
    */
   readonly facts?: TraceFacts
 }
 
-/** The bytes are no trace of that format. */
+/** The bytes are not a trace of that format. */
 export class BadTraceError extends Schema.TaggedError<BadTraceError>()("BadTraceError", {
   /** Name of the format. */
   format: Schema.String,
-  /** Byte of the (decompressed) file at which the trouble begins. */
+  /** Byte of the (decompressed) file at which the problem starts. */
   offset: Schema.Int,
-  /** One sentence that names fields, never quotes content. */
+  /** One sentence that names fields and never quotes content. */
   detail: Schema.String,
 }) {
   override get message(): string {
@@ -77,7 +77,7 @@ export class BadTraceError extends Schema.TaggedError<BadTraceError>()("BadTrace
   }
 }
 
-/** A trace cannot be said in that format at all, or one object in it cannot. */
+/** A trace, or one object in it, cannot be represented in that format. */
 export class UnwritableTraceError extends Schema.TaggedError<UnwritableTraceError>()("UnwritableTraceError", {
   format: Schema.String,
   detail: Schema.String,

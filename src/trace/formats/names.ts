@@ -1,23 +1,23 @@
 /**
- * Which format: by name, by the name of a file, by what an HTTP client accepts, or by the first bytes. No codec is loaded for it.
+ * Selects a format: by its name, by the name of a file, by what an HTTP client accepts, or by the first bytes. Loads no codec.
  */
 
 import { withoutCompressionExtension } from "./compression-names.ts"
 
-/** What a format is called, and by what it is known. */
+/** The name of a format and its identifying marks. */
 export interface TraceFormatFacts {
   readonly name: string
   /** One line for people. */
   readonly summary: string
-  /** With their dots, the usual one first. */
+  /** With their dots, the preferred one first. */
   readonly extensions: ReadonlyArray<string>
-  /** The one that an answer carries first. */
+  /** The first is the one in responses. */
   readonly mediaTypes: ReadonlyArray<string>
-  /** Whether a terminal can show it. */
+  /** Whether it can be displayed in a terminal. */
   readonly isText: boolean
 }
 
-/** All formats; the first is the default where nothing says another. */
+/** All formats; the first is the default if none is chosen. */
 export const TRACE_FORMATS = [
   {
     name: "ndjson",
@@ -35,7 +35,7 @@ export const TRACE_FORMATS = [
   },
   {
     name: "kwok",
-    summary: "what kwokctl snapshot replay reads: YAML with ResourcePatch documents",
+    summary: "the input of kwokctl snapshot replay: YAML with ResourcePatch documents",
     extensions: [".yaml", ".yml"],
     mediaTypes: ["application/yaml", "application/x-yaml", "text/yaml"],
     isText: true,
@@ -52,7 +52,7 @@ export const TRACE_FORMAT_NAMES: ReadonlyArray<TraceFormatName> = TRACE_FORMATS.
 export const factsOf = (name: TraceFormatName): TraceFormatFacts =>
   TRACE_FORMATS.find((format) => format.name === name) ?? TRACE_FORMATS[0]
 
-/** By the end of a file's name, a compression's aside (`trace.sktrace.zst`); letter case does not matter. */
+/** Detects it by the end of a file's name, ignoring a compression (`trace.sktrace.zst`); letter case does not matter. */
 export const formatOfFileName = (file: string): TraceFormatName | undefined => {
   const { base } = withoutCompressionExtension(file)
   const lower = base.toLowerCase()
@@ -60,8 +60,8 @@ export const formatOfFileName = (file: string): TraceFormatName | undefined => {
 }
 
 /**
- * By an Accept header, by the rules of RFC 9110 §12.5.1: the format that the client prefers (`q`), of equals the first
- * one here, ndjson. `undefined` if it accepts none. Without a header anything is accepted.
+ * Selects it by an Accept header, by the rules of RFC 9110 §12.5.1: the format that the client prefers (`q`), among equals the first one
+ * here, ndjson. `undefined` if it accepts none. Without a header anything is accepted.
  */
 export const formatOfAccept = (accept: string | undefined): TraceFormatName | undefined => {
   if (accept === undefined || accept.trim() === "") return TRACE_FORMATS[0].name
@@ -69,7 +69,7 @@ export const formatOfAccept = (accept: string | undefined): TraceFormatName | un
   let best: { readonly name: TraceFormatName; readonly quality: number } | undefined
   for (const { name, mediaTypes } of TRACE_FORMATS) {
     const [usual, ...aliases] = mediaTypes
-    // Only the usual type is meant by a wildcard: an alias must not bring back what was refused by its name.
+    // A wildcard matches only the main type: an alias must not bring back a type that the client excluded by name.
     const byAlias = aliases.map((alias) => ranges.find(({ type }) => type === alias)?.quality ?? 0)
     const quality = Math.max(qualityOf(usual, ranges), ...byAlias)
     if (quality > (best?.quality ?? 0)) best = { name, quality }
@@ -87,11 +87,11 @@ const parseRange = (text: string): ReadonlyArray<MediaRange> => {
   if (!/^[^/\s]+\/[^/\s]+$/.test(type)) return []
   const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2)
   const quality = weight === undefined ? 1 : Number(weight)
-  // A weight that is none makes the range unusable, not the request.
+  // An invalid weight makes the range unusable, not the request.
   return [{ type, quality: quality >= 0 && quality <= 1 ? quality : 0 }]
 }
 
-/** Of the ranges that match, the most specific one counts. */
+/** Among the matching ranges, the most specific one decides. */
 const qualityOf = (type: string, ranges: ReadonlyArray<MediaRange>): number => {
   for (const wanted of [type, `${type.slice(0, type.indexOf("/"))}/*`, "*/*"]) {
     const found = ranges.find((range) => range.type === wanted)
@@ -100,13 +100,13 @@ const qualityOf = (type: string, ranges: ReadonlyArray<MediaRange>): number => {
   return 0
 }
 
-/** Bytes from the beginning after which {@link formatOfBytes} knows as much as it ever will. */
+/** Bytes from the start that {@link formatOfBytes} uses at most. */
 export const FORMAT_SIGNATURE_BYTES = 512
 
-/** By the first (decompressed) bytes of a file; `undefined` if they are those of no trace. */
+/** Detects it by the first (decompressed) bytes of a file; `undefined` if they belong to no trace. */
 export const formatOfBytes = (head: Uint8Array): TraceFormatName | undefined => {
   const [first = 0] = head
-  // A map of a few pairs, or the array that version 1 was: refused by its reader with more to say than "no trace".
+  // A map of a few pairs, or an array as in version 1: its reader rejects that with a better message than "not a trace".
   if ((first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf)) return "simkube"
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, FORMAT_SIGNATURE_BYTES)).toString()
   if (/^\s*\{/.test(text)) return "ndjson"

@@ -1,6 +1,6 @@
 /**
- * A trace without what its objects own, over any number of steps: whoever replays it makes that again. As in an export
- * (filtered-view.ts): an object that is adopted goes, one that is abandoned appears.
+ * A trace without the objects that its other objects own, over any number of steps: the controllers recreate them at replay. As in an
+ * export (filtered-view.ts), an object that is adopted disappears, one that is abandoned appears.
  */
 
 import { isJsonObject, MalformedJsonError } from "../json/exact-json.ts"
@@ -10,17 +10,17 @@ import { metadataOf } from "../sanitising/managed-fields.ts"
 import { FilteredView } from "../selection/filtered-view.ts"
 import type { TraceItem } from "../trace-item.ts"
 
-/** What an item becomes; `undefined`: nothing. */
+/** Maps an item to what remains of it; `undefined`: nothing. */
 export type ItemFilter = (item: TraceItem) => TraceItem | undefined
 
-/** Who owns what in a trace, and what it holds. */
+/** Ownership in a trace, and the objects it contains. */
 export interface OwnedObjects {
   readonly ownership: Ownership
-  /** Whether an object of the trace has that UID. */
+  /** Whether the trace contains an object with that UID. */
   holds(uid: string): boolean
 }
 
-/** `hasPlace`: kinds that the other format can tell of; what objects of others own is made again by nobody. */
+/** `hasPlace`: kinds that the other format can represent; nothing recreates what objects of other kinds own. */
 export const withoutOwned = ({ ownership, holds }: OwnedObjects, hasPlace: (gvk: string) => boolean): ItemFilter => {
   const isMember = (owner: OwnerReference): boolean => holds(owner.uid) && hasPlace(gvkOfReference(owner))
   const view = new FilteredView((event) => {
@@ -39,7 +39,10 @@ const noBytes = new Uint8Array(0)
 
 const ownerReferences = Buffer.from('"ownerReferences"')
 
-/** Of an object as a server wrote it, whose keys have no escapes. None of bytes that cannot be read: whoever encodes them says so. */
+/**
+ * The owner references of an object as a server wrote it, whose keys have no escapes. Unreadable bytes yield none: the encoder reports
+ * them.
+ */
 export const ownerReferencesIn = (bytes: Uint8Array): ReadonlyArray<OwnerReference> => {
   if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) === -1) return []
   try {

@@ -1,8 +1,8 @@
 /**
- * What must be known of a whole trace before it can be written in a format that is replayed: which objects it holds, because owner
- * references to others go, in whatever order owner and owned stand in it; and the lives of its pods.
+ * The facts about a whole trace that a format for replay needs before it can be written: which objects it contains, because owner
+ * references to others are removed, whatever the order of owner and owned object; and the lives of its pods.
  *
- * Memory: the names and UIDs of all objects, the owners of those that have any, and an entry per pod that has run.
+ * Memory: the names and UIDs of all objects, the owners of those that have any, and an entry per pod that ran.
  */
 
 import type { ObjectEvent } from "../event.ts"
@@ -15,12 +15,12 @@ import { type OwnedObjects, ownerReferencesIn } from "./owned-items.ts"
 import { namespacedName, type OwnedLifecycles } from "./simkube/simkube-trace.ts"
 import { itself, TracedLives, type TracedOwner } from "./simkube/traced-lives.ts"
 
-/** Add every item, then ask. */
+/** Add every item, then query the facts. */
 export class TraceSurvey implements TraceFacts, OwnedObjects {
-  /** By kind `namespace/name`. */
+  /** `namespace/name` by kind. */
   readonly #names = new Map<string, Set<string>>()
   readonly #uids = new Set<string>()
-  /** By UID, of objects that have owners; pods are nobody's. */
+  /** By UID, for objects that have owners; pods are left out because they own nothing. */
   readonly #owners = new Map<string, KnownOwners>()
   readonly #lives = new TracedLives()
   readonly ownership = new Ownership({ ownersOf: ({ uid }) => this.#owners.get(uid), recordedKinds: new Set() })
@@ -39,7 +39,7 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
     return typeof uid !== "string" || uid === "" || this.#uids.size === 0 || this.#uids.has(uid)
   }
 
-  /** Whether it is known who owns what: SimKube's own traces have no UIDs, kwok's neither; NDJSON for replay has none in references. */
+  /** Whether ownership is known: traces of SimKube and kwok have no UIDs, and NDJSON sanitised for replay has none in references. */
   get hasOwnerUids(): boolean {
     return this.#uids.size > 0 && !this.#isReplayed
   }
@@ -47,7 +47,7 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
   readonly holds = (uid: string): boolean => this.#uids.has(uid)
 
   lifecycles(which: LivesOwner, isTracked: (gvk: string) => boolean): ReadonlyArray<OwnedLifecycles> {
-    // What no window is known of was made without one: all of it counts.
+    // A trace without a window counts as a whole.
     const window = this.#window ?? { start: Number.MIN_SAFE_INTEGER, end: Number.MAX_SAFE_INTEGER }
     return this.#lives.grouped(window, ({ namespace, name, references }) => {
       if (references.length === 0)
@@ -56,7 +56,7 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
       for (const ancestor of this.ownership.ancestors(references)) {
         const { gvk, name: owner, uid } = ancestor
         const space = [namespace, ""].find((each) => isTracked(gvk) && this.isInTrace(gvk, each, owner, { uid }))
-        // Owners that own each other have no outermost: the nearest of them, which is in the trace as they all are.
+        // Owners that own each other have no outermost one: the nearest is used, which is in the trace like all of them.
         if (space === undefined || (below !== undefined && this.ownership.ownEachOther(below, ancestor))) continue
         found = { gvk, owner: namespacedName(space, owner) }
         below = ancestor

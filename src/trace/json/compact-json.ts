@@ -1,6 +1,6 @@
 /**
- * JSON on one line. The API server writes compact JSON to programs, so objects nearly always pass through untouched; a
- * proxy or an aggregated API may indent, and a line break inside an object would end a line of NDJSON early.
+ * Puts JSON on one line. The API server sends compact JSON to programs, so objects nearly always pass through untouched; a proxy or an
+ * aggregated API may indent, and a line break inside an object would end a line of NDJSON early.
  */
 
 const LINE_FEED = 0x0a
@@ -9,8 +9,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * The same bytes if they hold no line break; else a copy without the white space outside strings. A raw line break inside a
- * string, which JSON forbids, becomes its escape, so that nothing is lost and one line stays one line.
+ * The same bytes if they contain no line break; else a copy without the white space outside strings. A raw line break inside a string,
+ * which JSON forbids, is escaped, so that nothing is lost and the result is one line.
  */
 export const compactJson = (json: Uint8Array): Uint8Array =>
   json.indexOf(LINE_FEED) < 0 && json.indexOf(CARRIAGE_RETURN) < 0 ? json : compacted(json)
@@ -30,7 +30,7 @@ const compacted = (json: Uint8Array): Uint8Array => {
       out[length++] = byte
       if (byte === QUOTE) isInString = !isInString
       else if (byte === BACKSLASH && index + 1 < json.length) {
-        // Whatever is escaped, it neither ends the string nor starts an escape of its own.
+        // The escaped character neither ends the string nor starts another escape.
         const escaped = json[index + 1] as number
         if (escaped !== LINE_FEED && escaped !== CARRIAGE_RETURN) out[length++] = json[++index] as number
       }

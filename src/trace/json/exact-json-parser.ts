@@ -1,12 +1,12 @@
 /**
- * A JSON parser that sees every literal as it was written: the slow path of exact JSON, at a few times the price of
- * `JSON.parse`. It accepts what `JSON.parse` accepts and nothing else, and takes linear time whatever the text.
+ * A JSON parser that reads every literal as it was written: the slow path of exact JSON, a few times slower than `JSON.parse`. It accepts
+ * exactly what `JSON.parse` accepts, in linear time.
  *
- * It exists for two reasons. `JSON.parse` rounds numbers. And in Node 24 and 26 it misreads keys: after a text with a key `\`
- * (a backslash, written `"\\"`), the key `"` (written `"\""`) of another text may come out as `\`, because V8 compares the
- * raw text with the key it expects from earlier objects (nodejs/node#63785; a property test met it here). Whoever may create
- * objects in a cluster could so change what is recorded of other objects. `JSON.parse` is safe as long as no shape with
- * such a key exists in the process, so texts that might hold one are read here, into objects without a shape.
+ * It exists for two reasons. `JSON.parse` rounds numbers. And in Node 24 and 26 it misreads keys: after a text with a key `\` (a backslash,
+ * written `"\\"`), the key `"` (written `"\""`) of another text may be read as `\`, because V8 compares the raw text with the key it
+ * expects from earlier objects (nodejs/node#63785; a property test found it here). So anyone who may create objects in a cluster could
+ * change what is recorded of other objects. `JSON.parse` is safe as long as no shape with such a key exists in the process, so texts that
+ * might contain one are parsed here, into objects without a shape.
  */
 
 import { floatValue, type JsonObject, type JsonValue, MalformedJsonError, withProperty } from "./exact-json-value.ts"
@@ -37,7 +37,7 @@ const LITERALS: ReadonlyArray<readonly [text: string, value: boolean | null]> = 
 /**
  * Reads one JSON text.
  *
- * @throws MalformedJsonError, or a RangeError where the text nests deeper than the stack reaches.
+ * @throws MalformedJsonError, or a RangeError if the text nests deeper than the stack allows.
  */
 export const parseStrictJson = (text: string): JsonValue => {
   const parser = new Parser(text)
@@ -135,7 +135,7 @@ class Parser {
     return exactNumber(literal, fraction !== undefined || exponent !== undefined)
   }
 
-  /** Passes over white space and this character, if it comes next. */
+  /** Skips white space, and this character if it comes next. */
   #next(character: string): boolean {
     this.#skipWhiteSpace()
     if (this.#text[this.#position] !== character) return false
@@ -150,7 +150,7 @@ class Parser {
     }
   }
 
-  /** The part of a string up to its end, an escape or a character that a string must not hold. */
+  /** The part of a string up to its end, an escape or a forbidden character. */
   #plainCharacters(): string {
     const start = this.#position
     for (; this.#position < this.#text.length; this.#position++) {

@@ -1,10 +1,10 @@
 /**
- * Reading and writing JSON without loss (see exact-json-value.ts for what is told apart).
+ * Reads and writes JSON without loss (see exact-json-value.ts for the values that are distinguished).
  *
- * Plain `JSON.parse` rounds integers above 2^53 and cannot tell `1.0` from `1`; both change the hash of an object and the
- * bytes of an exported trace. A text without anything suspicious takes `JSON.parse` alone; one with suspicious
- * numbers, or with an escaped backslash, pays for a parser of ours. Keys named `__proto__` are keys like any other.
- * Depth is not limited here; whoever walks the value limits it (see MAX_DEPTH).
+ * Plain `JSON.parse` rounds integers above 2^53 and cannot distinguish `1.0` from `1`; both change the hash of an object and the bytes of
+ * an exported trace. A text without anything suspicious needs `JSON.parse` alone; one with suspicious numbers, or with an escaped
+ * backslash, needs our own parser. Keys named `__proto__` are keys like any other. Depth is not limited here, but by the code that walks
+ * the value (see MAX_DEPTH).
  */
 
 import { isUtf8 } from "node:buffer"
@@ -14,20 +14,20 @@ import { IntegralFloat, isIntegerNumber, type JsonValue, MalformedJsonError } fr
 export * from "./exact-json-value.ts"
 
 /**
- * Literals that `JSON.parse` might not keep: 16 or more digits (and dot), an exponent, a fraction of zeros. Counts only
- * where a value can start, so that versions and addresses inside strings ("nginx:1.0") rarely match; a match in
- * a string costs time only. The look-behind comes after the first digit because digits are rarer than quotes and
- * commas: 1.7 µs for 4.6 kB, against 7 µs for the same rule read from left to right.
+ * Literals that `JSON.parse` might not keep: 16 or more digits (and dot), an exponent, a fraction of zeros. Matches only where a value can
+ * start, so that versions and addresses inside strings ("nginx:1.0") rarely match; a match in a string only costs time. The look-behind
+ * comes after the first digit because digits are rarer than quotes and commas: 1.7 µs for 4.6 kB, against 7 µs for the same rule read from
+ * left to right.
  */
 const SUSPICIOUS_NUMBER = /\d(?<=(?:"\s*:|[,[]|^)\s*-?\d)(?:[\d.]{15}|\d*(?:\.\d+)?[eE]|\d*\.0+(?!\d))/
 
-/** A key with a backslash in it would make `JSON.parse` misread other texts later (see exact-json-parser.ts). */
+/** A key with a backslash would make `JSON.parse` misread other texts later (see exact-json-parser.ts). */
 const ESCAPED_BACKSLASH = /\\(?:\\|u005c)/i
 
 /**
- * Reads one JSON text, as a string or as UTF-8 bytes.
+ * Parses one JSON text, as a string or as UTF-8 bytes.
  *
- * @throws MalformedJsonError and nothing else.
+ * @throws only MalformedJsonError
  */
 export const parseExactJson = (source: string | Uint8Array): JsonValue => {
   const text = typeof source === "string" ? source : decodeUtf8(source)
@@ -49,14 +49,14 @@ const malformed = (error: unknown): MalformedJsonError => {
   return new MalformedJsonError({ reason: "syntax", ...(position !== undefined && { position: Number(position) }) })
 }
 
-/** `JSON.rawJSON` (ES2025): text that `JSON.stringify` copies as it stands. */
+/** `JSON.rawJSON` (ES2025): text that `JSON.stringify` copies unchanged. */
 const rawJson = (JSON as unknown as { rawJSON(text: string): JsonValue }).rawJSON
 
 /**
  * Writes a value as compact JSON that {@link parseExactJson} reads back as the same value. Non-finite floats, which
  * JSON cannot hold, become null as serde_json writes them.
  *
- * @throws MalformedJsonError with reason `depth` if the value nests too deeply for the engine's stack.
+ * @throws MalformedJsonError with reason `depth` if the value is nested too deeply for the engine's stack.
  */
 export const formatExactJson = (value: JsonValue): string => {
   try {

@@ -1,9 +1,9 @@
 /**
- * The order in which the objects of a moment can be made again: what others need comes first (W-24: SimKube writes them in the
- * order of a hash map, so a replay may make a pod before its ServiceAccount).
+ * The order in which the objects of one moment can be recreated: dependencies first (W-24: SimKube writes them in the order of a hash map,
+ * so a replay may create a pod before its ServiceAccount).
  */
 
-/** Kinds by what they need, the first need nothing. A kind that stands nowhere is a custom one or a workload of its own. */
+/** Kinds by their dependencies; the first have none. A kind that is not listed is a custom one or an independent workload. */
 const ranks: ReadonlyArray<ReadonlyArray<string>> = [
   ["Namespace"],
   ["CustomResourceDefinition", "APIService"],
@@ -23,12 +23,12 @@ const ranks: ReadonlyArray<ReadonlyArray<string>> = [
   ["PersistentVolumeClaim", "Service", "PodTemplate", "NetworkPolicy", "ResourceClaim", "ResourceClaimTemplate"],
   ["Endpoints", "EndpointSlice", "Ingress", "PodDisruptionBudget"],
   ["Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicationController"],
-  // Custom resources stand here: their definitions are made, and what they bring about comes of itself.
+  // Position of custom resources: their definitions exist by now, and whatever depends on them is created by controllers.
   [],
   ["ReplicaSet", "ControllerRevision", "Job"],
   ["Pod"],
   ["HorizontalPodAutoscaler", "Lease", "Event"],
-  // Last, because they judge whatever is made after them, and may wait for a service that is not there yet.
+  // Last, because they check everything created after them, and may wait for a service that does not exist yet.
   [
     "ValidatingWebhookConfiguration",
     "MutatingWebhookConfiguration",
@@ -42,10 +42,10 @@ const ranks: ReadonlyArray<ReadonlyArray<string>> = [
 const customRank = ranks.findIndex((kinds) => kinds.length === 0)
 const rankOfKind = new Map(ranks.flatMap((kinds, rank) => kinds.map((kind) => [kind, rank] as const)))
 
-/** Groups of Kubernetes itself have no dot or end so; a custom kind that is called `Service` is a custom kind. */
+/** Kubernetes' own groups have no dot or end like this; a custom kind named `Service` stays a custom kind. */
 const isBuiltIn = (group: string): boolean => !group.includes(".") || group.endsWith(".k8s.io")
 
-/** Kinds (`apps/v1.Deployment`) in that order; those of one rank by their names, so that the order never depends on the recording. */
+/** Kinds (`apps/v1.Deployment`) in that order; those of one rank by name, so that the order never depends on the recording. */
 export const inDependencyOrder = (gvks: Iterable<string>): ReadonlyArray<string> =>
   [...gvks]
     .map((gvk) => ({ gvk, rank: rankOf(gvk) }))

@@ -1,23 +1,22 @@
 /**
- * Circles of owners: objects each of which is above itself. The API server does not prevent them, and nobody outside makes them, so
- * nobody would make them again: what holds of an owner holds of its circle as a whole.
+ * Circles of owners: objects each of which is above itself. The API server does not prevent them, but unless something outside owns them,
+ * no controller would recreate them: so an owner is always judged together with its whole circle.
  *
- * Tarjan's algorithm, without recursion, over what has been asked for so far: each owner is looked at once, whatever the order of
- * questions, and a question about an owner that was met before costs a look-up in a map. Memory: one small entry per owner. Not to be
- * asked again once `above` or `isMember` has thrown.
+ * Tarjan's algorithm, without recursion, over the owners asked about so far: each is visited once, whatever the order of calls, and a call
+ * for a visited owner costs one map look-up. Memory: one small entry per owner. Not usable any more once `above` or `isMember` has thrown.
  */
 
-/** Owners that are all above each other; mostly one alone. */
+/** Owners that are all above each other; usually a single one. */
 interface OwnerCircle {
   /** Whether one of its owners is a member. */
   readonly holdsMember: boolean
-  /** Whether a member stands above it, outside of it. */
+  /** Whether a member is above it, outside of it. */
   readonly isBelowMember: boolean
 }
 
 interface OwnerGraph<Owner> {
   readonly keyOf: (owner: Owner) => string
-  /** The owners right above. Asked once per owner, as is `isMember`. */
+  /** The direct owners. Called once per owner, as is `isMember`. */
   readonly above: (owner: Owner) => ReadonlyArray<Owner>
   readonly isMember: (owner: Owner) => boolean
 }
@@ -25,10 +24,10 @@ interface OwnerGraph<Owner> {
 interface Node<Owner> {
   readonly owner: Owner
   readonly above: ReadonlyArray<Owner>
-  /** How many of `above` have been looked at. */
+  /** How many of `above` have been visited. */
   looked: number
   readonly number: number
-  /** The lowest number of an owner on the path that is above this one. */
+  /** The lowest number among the owners on the path that are above this one. */
   lowest: number
   circle: OwnerCircle | undefined
 }
@@ -41,7 +40,7 @@ export class OwnerCircles<Owner> {
     this.#graph = graph
   }
 
-  /** The circle of an owner that somebody has asked about, or that stands above one; `undefined` for any other. */
+  /** The circle of an owner that was asked about, or that is above such an owner; `undefined` for any other. */
   known(key: string): OwnerCircle | undefined {
     return this.#nodes.get(key)?.circle
   }
@@ -82,7 +81,7 @@ export class OwnerCircles<Owner> {
     return node
   }
 
-  /** All that stands above these outside of their circle is complete. */
+  /** Completes a circle; everything above its owners outside of it is already complete. */
   #close(nodes: ReadonlyArray<Node<Owner>>): void {
     let [holdsMember, isBelowMember] = [false, false]
     for (const { owner, above } of nodes) {

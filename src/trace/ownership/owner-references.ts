@@ -1,6 +1,6 @@
 /**
- * `metadata.ownerReferences` as parsed data. Total: an element that is no owner reference (the API server admits none) is left out,
- * and a text that is no array means no owners.
+ * `metadata.ownerReferences` as parsed data. Total: an element that is not an owner reference (the API server accepts none) is left out,
+ * and a text that is not an array means no owners.
  */
 
 /** One owner of an object. */
@@ -14,7 +14,7 @@ export interface OwnerReference {
   readonly controller: boolean
 }
 
-/** Reads the JSON array as the server sent it; the empty string and the empty array mean no owners. */
+/** Parses the JSON array as the server sent it; the empty string and the empty array mean no owners. */
 export const parseOwnerReferences = (json: string): ReadonlyArray<OwnerReference> => {
   if (json === "") return []
   let parsed: unknown
@@ -26,7 +26,7 @@ export const parseOwnerReferences = (json: string): ReadonlyArray<OwnerReference
   return readOwnerReferences(parsed)
 }
 
-/** The same of a value that is parsed already. */
+/** The same for a value that is already parsed. */
 export const readOwnerReferences = (value: unknown): ReadonlyArray<OwnerReference> =>
   Array.isArray(value) ? value.flatMap(ownerReference) : []
 

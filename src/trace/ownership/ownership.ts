@@ -1,18 +1,18 @@
 /**
- * Who owns what, at export time: the chains of ownerReferences as recorded and learnt, and what follows from them.
+ * Ownership at export time: the chains of ownerReferences, as recorded and as looked up later.
  *
- * By UID, over any number of steps, in whatever order things were recorded, also when an owner is gone by now or is
- * cluster-scoped (SimKube asks the live cluster, by name, and only of what it has exported so far: W-09, W-13).
+ * By UID, over any number of steps, whatever the order of recording, even if an owner is gone by now or is cluster-scoped (SimKube asks the
+ * live cluster, by name, and only about what it has exported so far: W-09, W-13).
  */
 import { OwnerCircles } from "./owner-circles.ts"
 import type { OwnerReference } from "./owner-references.ts"
 
-/** What is known of one object's owners. */
+/** The known owners of one object. */
 export interface KnownOwners {
   /** The empty string for a cluster-scoped object. */
   readonly namespace: string
   readonly ownerReferences: ReadonlyArray<OwnerReference>
-  /** `gone`: the API server had no such object any more, and nobody knows who owned it. */
+  /** `gone`: the API server no longer has the object, so its owners are unknown. */
   readonly source: "recorded" | "learnt" | "gone"
 }
 
@@ -23,9 +23,9 @@ export interface Ancestor extends OwnerReference {
 }
 
 interface OwnershipOptions {
-  /** What is known of the object that somebody names as an owner; `undefined` if nothing is. */
+  /** The known owners of an object that is named as an owner; `undefined` if nothing is known about it. */
   readonly ownersOf: (owner: OwnerReference) => KnownOwners | undefined
-  /** Kinds all of whose objects are recorded: one of them of which nothing is known has no owners. */
+  /** Kinds whose objects are all recorded: an unknown object of one of them has no owners. */
   readonly recordedKinds: ReadonlySet<string>
 }
 
@@ -39,14 +39,14 @@ export const groupKindOf = (gvk: string): string => {
   return `${gvk.slice(0, slash + 1)}${gvk.slice(gvk.lastIndexOf(".") + 1)}`
 }
 
-/** Tells owners apart. By the kind as well: a reference may name a UID under a kind that the object never had. */
+/** Identifies an owner. Includes the kind: a reference may name a UID under a kind that the object never had. */
 export const ownerKey = (reference: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): string =>
   objectKey(gvkOfReference(reference), reference.uid)
 
-/** The same of an object that is no owner yet. */
+/** The same key for an object that is not an owner yet. */
 export const objectKey = (gvk: string, uid: string): string => `${groupKindOf(gvk)} ${uid}`
 
-/** An object of which is asked whether it is owned. */
+/** An object whose ownership is queried. */
 export interface OwnedObject {
   readonly gvk: string
   readonly uid: string
@@ -62,14 +62,14 @@ export class Ownership {
     this.#options = options
   }
 
-  /** Owners met so far above which the chain is not known. */
+  /** Owners visited so far whose own owners are unknown. */
   get unknown(): ReadonlyArray<Ancestor> {
     return [...this.#unknown.values()]
   }
 
   /**
-   * All owners above an object, in SimKube's order: the first reference, what owns that, …, then the second reference. Each
-   * once; circles, which the API server does not prevent, end.
+   * All owners above an object, in SimKube's order: the first reference, its owners, …, then the second reference. Each once; circles,
+   * which the API server does not prevent, end.
    */
   *ancestors(references: ReadonlyArray<OwnerReference>): Generator<Ancestor> {
     const seen = new Set<string>()
@@ -84,9 +84,9 @@ export class Ownership {
   }
 
   /**
-   * Whether one of the owners above is in a set, one outside the object's own circle: what owns itself, or is owned by what it owns,
-   * is made again by nobody unless something else owns the circle. Without `object` whatever stands above counts. The set must be the
-   * same in every call: verdicts are kept.
+   * Whether one of the owners above is in a set and outside the object's own circle: if an object owns itself, or is owned by what it owns,
+   * no controller recreates it unless something else owns the circle. Without `object` every owner above counts. The set must be the same
+   * in every call: results are cached.
    */
   isBelow(
     references: ReadonlyArray<OwnerReference>,
@@ -96,12 +96,12 @@ export class Ownership {
     this.#circles ??= new OwnerCircles({ keyOf: ownerKey, above: (owner) => this.#referencesOf(owner), isMember })
     const all = this.#circles
     const circles = references.map((reference) => all.of(reference))
-    // After its owners: if it stands above one of them it is known by now.
+    // After its owners: if it is above one of them, it is known by now.
     const own = object === undefined ? undefined : all.known(objectKey(object.gvk, object.uid))
     return circles.some((circle) => circle.isBelowMember || (circle.holdsMember && circle !== own))
   }
 
-  /** Whether each of the two is above the other. Takes time in proportion to the owners above them once, then none. */
+  /** Whether each of the two is above the other. Takes time proportional to the owners above them at the first call, then none. */
   ownEachOther(one: OwnerReference, other: OwnerReference): boolean {
     this.#loops ??= new OwnerCircles<OwnerReference>({
       keyOf: ownerKey,

@@ -1,21 +1,21 @@
 /**
- * When a pod began and ended: what one Pod object tells, and what follows from a row of them (docs/facts/simkube.md#pod-lifecycles).
+ * When a pod started and ended: what one Pod object shows, and what follows from a sequence of them (docs/facts/simkube.md#pod-lifecycles).
  *
- * | of one object                                                                                                     |
+ * | from one object                                                                                                   |
  * | ----------------------------------------------------------------------------------------------------------------- |
  * | start: the earliest `startedAt` of a running or terminated container, init containers included                    |
  * | end: the latest `finishedAt` of a terminated one, if as many main containers have one as the spec has containers  |
- * | no part: `lastState`, ephemeral containers, `status.startTime`, the phase, restart counts                         |
+ * | ignored: `lastState`, ephemeral containers, `status.startTime`, the phase, restart counts                         |
  *
- * Over time the first start stays, and end is what the last object says: a pod whose container is started again runs
- * again, and its last end is its end (W-35: SimKube takes the completion of such pods for a contradiction and never records it). An
- * object without a start (all containers waiting, as between two restarts) changes nothing. The end is never before the start.
+ * Over time the first start stays, and the end is that of the last object: a pod whose container is restarted runs again, and its last end
+ * is its end (W-35: SimKube takes the completion of such pods for a contradiction and never records it). An object without a start (all
+ * containers waiting, as between two restarts) changes nothing. The end is never before the start.
  *
- * Two clocks meet here. Times in the status are whole seconds by the clock of the pod's node. A pod that is deleted while it
- * runs ends, as far as anybody can know, when we were told: whole seconds by the clock of the recorder. With clocks apart that
- * end could lie before the start; then it is the start.
+ * Two clocks are involved. Times in the status are whole seconds by the clock of the pod's node. A pod that is deleted while it runs ends,
+ * as far as anyone can know, when the recorder received the deletion: whole seconds by the recorder's clock. If the clocks differ, that end
+ * could be before the start; then it is set to the start.
  *
- * Total: an object of an unexpected shape is answered with what is wrong with it, never with an exception (W-36).
+ * Total: for an object of an unexpected structure it returns the problem and never throws (W-36).
  */
 
 import { isRecord } from "../../is-record.ts"
@@ -26,7 +26,7 @@ export interface PodLifetime {
   readonly end: number | undefined
 }
 
-/** Why an object tells nothing of a pod's life. */
+/** Why an object shows nothing about a pod's life. */
 export type PodProblem =
   | "the object cannot be read"
   | "it has no status"
@@ -36,10 +36,10 @@ export type PodProblem =
   | "a container has an invalid time"
   | "spec.containers is not a list"
 
-/** What is odd about an object that tells something all the same; the part it speaks of counts as absent. */
+/** An anomaly of an object that is still usable; the part concerned counts as absent. */
 export type PodOddity = "a container has no state or several" | "a container's state lacks its time"
 
-/** What one object tells: start and end before they are compared with earlier ones, whole seconds since the Unix epoch. */
+/** What one object shows: start and end before they are combined with earlier ones, whole seconds since the Unix epoch. */
 export interface ObservedLifetime {
   readonly start: number | undefined
   readonly end: number | undefined
@@ -47,8 +47,8 @@ export interface ObservedLifetime {
 }
 
 /**
- * Reads the `status` of a Pod object. `mainContainers`: how many the spec has, `undefined` if that is no list; asked for only when
- * a container has ended.
+ * Reads the `status` of a Pod object. `mainContainers` returns how many the spec has, `undefined` if that is not a list; it is called only
+ * if a container has ended.
  */
 export const observeLifetime = (
   status: unknown,
@@ -66,7 +66,7 @@ export const observeLifetime = (
   return { start, end: mainEnds === containers ? end : undefined, oddity }
 }
 
-/** The life after another object; `before` itself if nothing has changed. `undefined`: the pod has never run. */
+/** The life after another object; returns `before` itself if nothing has changed. `undefined`: the pod has never run. */
 export const nextLifetime = (before: PodLifetime | undefined, observed: ObservedLifetime): PodLifetime | undefined => {
   if (observed.start === undefined) return before
   const start = before === undefined ? observed.start : before.start
@@ -74,11 +74,11 @@ export const nextLifetime = (before: PodLifetime | undefined, observed: Observed
   return before !== undefined && before.end === end ? before : { start, end }
 }
 
-/** The life of a pod that is gone; one that ran ends at `seconds`, when we were told (since the Unix epoch). */
+/** The life of a pod that is gone; if it was running, it ends at `seconds`, the time of the deletion (since the Unix epoch). */
 export const endedLifetime = (before: PodLifetime, seconds: number): PodLifetime =>
   before.end === undefined ? { start: before.start, end: Math.max(seconds, before.start) } : before
 
-/** Gathers the times of an object's containers. */
+/** Collects the times of an object's containers. */
 class ContainerTimes {
   start: number | undefined
   end: number | undefined
@@ -136,5 +136,5 @@ class ContainerTimes {
   }
 }
 
-/** What `Date.parse` reads is a good deal more than that. */
+/** `Date.parse` accepts much more than this. */
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/

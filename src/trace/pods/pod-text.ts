@@ -1,11 +1,11 @@
 /**
- * Finds what lifecycles need in the bytes of a Pod that the server sent, without reading the rest, which is most of it: a whole
- * pod of 4 kB takes as long to parse as everything else the watcher does with it three times over.
+ * Finds what lifecycles need in the bytes of a Pod that the server sent, without parsing the rest, which is most of it: parsing a whole pod
+ * of 4 kB takes three times as long as everything else the watcher does with it.
  *
- * The API server writes compact JSON with `spec` and `status` as the last members, in this order. A `"status":{` whose
- * object ends one brace before the pod's own end is that member: a quote inside of a string has a backslash before it, and
- * what nests deeper leaves more than one brace. By the same argument a `"spec":{` whose object ends where that member
- * begins is the member beside it. What does not parse was none of these; whatever looks otherwise is read as a whole by the caller.
+ * The API server writes compact JSON with `spec` and `status` as the last members, in this order. A `"status":{` whose object ends one
+ * brace before the pod's own end is that member: a quote inside a string has a backslash before it, and a deeper object leaves more than
+ * one brace. By the same argument a `"spec":{` whose object ends where that member starts is the member before it. If the text does not
+ * parse, it was not that member; a pod of any other form is parsed as a whole by the caller.
  */
 
 import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../json/exact-json.ts"
@@ -16,14 +16,14 @@ const openingBrace = 0x7b
 const closingBrace = 0x7d
 const comma = 0x2c
 
-/** Where the member `status` begins that ends with the object `bytes[start, end)`, or −1: then nothing is said of the pod. */
+/** The start of the member `status` that ends with the object `bytes[start, end)`, or −1 if the bytes do not have that form. */
 export const findPodStatus = (bytes: Buffer, start: number, end: number): number => {
   if (bytes[end - 1] !== closingBrace) return -1
   const at = bytes.lastIndexOf(statusMember, end - statusMember.length)
   return at > start && isMember(bytes, at) ? at : -1
 }
 
-/** The status at `at`; `undefined` if it is none after all. */
+/** The status at `at`; `undefined` if it is not one after all. */
 export const readPodStatus = (
   bytes: Buffer,
   at: number,
@@ -39,7 +39,7 @@ export const readPodStatus = (
   }
 }
 
-/** The member `spec` that ends where the status at `at` begins; `undefined` if it looks otherwise. */
+/** The member `spec` that ends where the status at `at` starts; `undefined` if the bytes do not have that form. */
 export const readPodSpec = (bytes: Buffer, start: number, at: number): JsonObject | undefined => {
   const spec = bytes.indexOf(specMember, start)
   if (spec < 0 || spec > at || !isMember(bytes, spec)) return undefined

@@ -1,16 +1,17 @@
 /**
- * An object as it may be given to another cluster: without what only the recorded one could know or decide
- * (`REMOVED_FOR_REPLAY` in trace-item.ts lists it). Input is never changed; parts that stay are shared with it.
+ * An object in a form that another cluster accepts: without what only the recorded cluster could know or decide (listed in
+ * `REMOVED_FOR_REPLAY` in trace-item.ts). The input is never changed; remaining parts are shared with it.
  *
- * Doing it twice gives what doing it once gives. Nulls in maps go too: a server drops them, and a merge patch cannot say them.
+ * Idempotent. Nulls in maps are removed too: a server drops them, and a merge patch cannot express them.
  */
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { withoutNulls } from "../json/without-nulls.ts"
 
 /**
- * Whether the trace holds an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the
- * owner reference that names it, for those who know objects by their UIDs.
+ * Whether the trace contains an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the owner
+ * reference that names it, for callers that compare UIDs.
  */
 export type IsInTrace = (gvk: string, namespace: string, name: string, reference: JsonObject) => boolean
 
@@ -30,13 +31,13 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 /**
  * The object for replay, with `apiVersion` and `kind` of its GVK, which list items lack.
  *
- * @param isInTrace decides which owner references stay
+ * @param isInTrace decides which owner references are kept
  */
 export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
   const type = parseGvk(gvk)
   const metadata = own(object, "metadata")
   const kept = isJsonObject(metadata) ? replayMetadata(metadata, isInTrace) : metadata
-  // By the owners that stay: a pod whose owner is not in the trace is nobody's there, and its node is not there either.
+  // Depends on the remaining owners: a pod whose owner is not in the trace has none there, and its node is not there either.
   const isBarePod = gvk === "v1.Pod" && !isOwned(kept)
   let replayed: Record<string, JsonValue> = {}
   if (type !== undefined) replayed = { apiVersion: apiVersionOf(type), kind: type.kind }
@@ -83,24 +84,6 @@ const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTr
 const isOwned = (metadata: JsonValue | undefined): boolean => {
   const references = isJsonObject(metadata) ? own(metadata, "ownerReferences") : undefined
   return isList(references) && references.length > 0
-}
-
-/** Without nulls in maps; elements of arrays stay where they are. The same value if there are none. */
-export const withoutNulls = (value: JsonValue): JsonValue => {
-  if (isList(value)) {
-    const items = value.map(withoutNulls)
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
-  if (!isJsonObject(value)) return value
-  let isSame = true
-  let kept: Record<string, JsonValue> = {}
-  for (const key of Object.keys(value)) {
-    const item = value[key] as JsonValue
-    const inner = withoutNulls(item)
-    if (inner !== item || item === null) isSame = false
-    if (item !== null) kept = withProperty(kept, key, inner)
-  }
-  return isSame ? value : kept
 }
 
 const without = (object: JsonObject, dropped: string): JsonObject => {

@@ -1,20 +1,20 @@
 /**
- * An object as SimKube's format holds it: what belongs to the recorded cluster only is taken out, and nothing else. Input is
- * never changed; parts that stay are shared with it.
+ * An object as in SimKube's format: removes only what belongs to the recorded cluster. The input is never changed; remaining parts are
+ * shared with it.
  *
  * | removed or changed                                                         | why                                        |
  * | -------------------------------------------------------------------------- | ------------------------------------------ |
  * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none     |
- * | `status`                                                                   | the other cluster finds it out             |
+ * | `status`                                                                   | the other cluster determines it itself     |
  * | every `metadata` field but the six of {@link KEPT_METADATA}; nulls there   | server-set fields, and finalizers, whose   |
  * |                                                                            | controllers the other cluster may not have |
  * | owner references to objects outside the trace, and the `uid` of the others | those objects have other UIDs there        |
  * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway          |
- * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, its readers see it        |
+ * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, and its readers see it    |
  * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster       |
  *
- * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink` and all owner references; everything else is
- * as it writes it. Nulls beyond metadata stay: they count in H.
+ * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink` and all owner references; everything else
+ * is the same. Nulls outside metadata stay: they count in H.
  */
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
@@ -25,13 +25,13 @@ import { sortedKeys } from "../json/key-order.ts"
 export interface SimkubeObject {
   readonly apiVersion: string
   readonly kind: string
-  /** Known fields only, in alphabetical order. */
+  /** Only known fields, in alphabetical order. */
   readonly metadata: JsonObject
   /** All other fields of the top level in the order of their UTF-8 bytes. */
   readonly rest: ReadonlyArray<readonly [key: string, value: JsonValue]>
 }
 
-/** `apiVersion` and `kind` of a GVK string, as {@link simkubeType} finds them. */
+/** `apiVersion` and `kind` of a GVK string, as {@link simkubeType} splits them. */
 export interface SimkubeType {
   readonly apiVersion: string
   readonly kind: string
@@ -48,16 +48,16 @@ const DROPPED_ANNOTATIONS = new Set([
 /** Whether the object that an owner reference names is in the trace. */
 export type IsOwnerInTrace = (reference: JsonObject) => boolean
 
-/** As in a trace that leaves out what its objects own. */
+/** For a trace that leaves out what its objects own. */
 export const noOwnerInTrace: IsOwnerInTrace = () => false
 
-/** `apps/v1.Deployment` → `apps/v1`, `Deployment`. Look it up once per kind. `undefined` if the text is no GVK. */
+/** `apps/v1.Deployment` → `apps/v1`, `Deployment`. Call it once per kind. `undefined` if the text is not a GVK. */
 export const simkubeType = (gvk: string): SimkubeType | undefined => {
   const parsed = parseGvk(gvk)
   return parsed === undefined ? undefined : { apiVersion: apiVersionOf(parsed), kind: parsed.kind }
 }
 
-/** The sanitised object. Total: parts of an unexpected type are treated as absent or left as they are. */
+/** The sanitised object. Total: parts of an unexpected type are treated as absent or left unchanged. */
 export const sanitise = (
   type: SimkubeType,
   object: JsonObject,
@@ -80,8 +80,8 @@ export const isPodType = ({ apiVersion, kind }: SimkubeType): boolean => kind ==
 export const specOf = (object: SimkubeObject): JsonValue | undefined => object.rest.find(([key]) => key === "spec")?.[1]
 
 /**
- * What stands for a deleted object. SimKube writes `namespace: ""` for cluster-scoped objects, which its own look-ups then
- * miss (W-12); here such a stub has no namespace at all.
+ * The stub that represents a deleted object. SimKube writes `namespace: ""` for cluster-scoped objects, which its own look-ups then miss
+ * (W-12); here such a stub has no namespace.
  */
 export const deletionStub = (type: SimkubeType, namespace: string, name: string): SimkubeObject => ({
   ...type,

@@ -1,8 +1,8 @@
 /**
- * What an export holds and what it leaves out, by kind, namespace, name and label, in SimKube's request format (docs/facts/simkube.md#filters) with
- * our additions. By ownership: see the exporter.
+ * What an export includes and excludes, by kind, namespace, name and label, in SimKube's request format (docs/facts/simkube.md#filters)
+ * with our additions. The exporter filters by ownership.
  *
- * Everything is compiled once per export, and refused then if it means nothing.
+ * Everything is compiled once per export, and rejected then if it is invalid.
  */
 import * as Schema from "effect/Schema"
 import { isJsonObject, type JsonObject } from "../json/exact-json.ts"
@@ -13,16 +13,16 @@ const Patterns = Schema.optionalKey(Schema.Array(Schema.String))
 const Selectors = Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, LabelSelector])))
 
 /**
- * `filters` of an export request. Unknown fields are the reader's to refuse. Names are patterns (`*`, `?`); lists that are absent or
- * empty ask for nothing. What is excluded stays excluded, whatever includes it.
+ * `filters` of an export request. The reader of the request rejects unknown fields. Names are patterns (`*`, `?`); absent or empty lists do
+ * not filter. What is excluded stays excluded, even if something else includes it.
  */
 export const ExportFilters = Schema.Struct({
   excluded_namespaces: Schema.Array(Schema.String),
-  /** An object is left out if any of these matches: LabelSelectors, or their text (`app=web,tier!=db`). */
+  /** An object is left out if any of these matches: LabelSelectors, or their text form (`app=web,tier!=db`). */
   excluded_labels: Schema.Array(Schema.Union([Schema.String, LabelSelector])),
-  /** Ours, like all below: only these namespaces. Cluster-scoped objects are in the namespace "". */
+  /** Our addition, like all below: only these namespaces. Cluster-scoped objects are in the namespace "". */
   namespaces: Patterns,
-  /** Only objects that one of these matches. */
+  /** Only objects that match at least one of these. */
   labels: Selectors,
   /** Only these kinds (`apps/v1.Deployment`), and not those. */
   kinds: Patterns,
@@ -33,9 +33,9 @@ export const ExportFilters = Schema.Struct({
 })
 export type ExportFilters = typeof ExportFilters.Type
 
-/** Filters ready to be asked, in a few tens of ns. */
+/** Compiled filters; a check takes a few tens of ns. */
 export interface CompiledFilters {
-  /** Whether labels matter at all; if not, no object needs to be parsed for the filters' sake. */
+  /** Whether labels matter at all; if not, no object needs to be parsed for filtering. */
   readonly needsLabels: boolean
   /** Whether names or namespaces matter at all. */
   readonly needsNames: boolean
@@ -43,15 +43,15 @@ export interface CompiledFilters {
   excludesKind(gvk: string): boolean
   /** Whether everything in this namespace (empty: cluster-scoped objects) is left out. */
   excludesNamespace(namespace: string): boolean
-  /** Whether a gap in this namespace (empty: in all of them) concerns nothing that is exported. */
+  /** Whether a gap in this namespace (empty: in all of them) affects nothing that is exported. */
   excludesGap(gap: { readonly namespace: string }): boolean
-  /** Whether whatever has this name is left out: by name or by namespace. */
+  /** Whether an object of this name is left out: by name or by namespace. */
   excludesName(namespace: string, name: string): boolean
   /** Whether an object with these labels is left out, whatever its namespace. */
   excludesLabels(labels: Labels): boolean
 }
 
-/** Filters as they came in a request: selectors are looked at when they are compiled, which says where they are wrong. */
+/** Filters as they arrive in a request: selectors are checked when they are compiled, so that the error names the place. */
 export const GivenFilters = Schema.Struct({
   ...ExportFilters.fields,
   excluded_labels: Schema.Array(Schema.Unknown),

@@ -1,28 +1,28 @@
 /**
- * Patterns of names: `*` stands for any characters, `?` for one, everything else for itself. Names of Kubernetes objects hold
- * neither, so an exact name is a pattern, too.
+ * Patterns of names: `*` matches any characters, `?` one character, everything else itself. Names of Kubernetes objects contain neither, so
+ * an exact name is also a pattern.
  *
- * Matching takes time in the product of both lengths at most, whatever the pattern: no regular expression is made of it.
+ * Matching takes time at most proportional to the product of both lengths, whatever the pattern: it uses no regular expression.
  */
 
-/** Compiles patterns into one question: does any of them match the whole name? */
+/** Compiles patterns into one predicate: does any of them match the whole name? */
 export const compileGlobs = (patterns: ReadonlyArray<string>): ((name: string) => boolean) => {
   const exact = new Set(patterns.filter((pattern) => !isGlob(pattern)))
-  // A run of stars says no more than one, and takes its time for each name.
+  // Several stars in a row mean the same as one, but would cost time for each name.
   const globs = patterns.filter(isGlob).map((pattern) => pattern.replaceAll(/\*+/g, "*"))
   return (name) => exact.has(name) || globs.some((glob) => matches(glob, name))
 }
 
 const isGlob = (pattern: string): boolean => pattern.includes("*") || pattern.includes("?")
 
-/** The last `*` may have to take one character more, earlier ones never: what stood between them has matched once for all. */
+/** Only the last `*` may have to match one more character; the text before it has matched once and for all. */
 const matches = (pattern: string, name: string): boolean => {
   let at = 0
   let index = 0
   let star = -1
   let taken = 0
   while (index < name.length) {
-    // A star first: a name may hold one, too.
+    // Checks for a star first, because a name may contain one too.
     if (pattern[at] === "*") {
       star = at++
       taken = index

@@ -1,8 +1,8 @@
 /**
  * Label selectors, in the structured form of Kubernetes' LabelSelector and in the text form of `kubectl -l`.
  *
- * One that means nothing is refused when it is compiled, whether or not any object carries its key (SimKube notices when it
- * meets the first object, and panics: W-08).
+ * An invalid selector is rejected when it is compiled, whether or not any object has its key (SimKube notices it at the first object, and
+ * panics: W-08).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -18,14 +18,14 @@ import type { JsonValue } from "../json/exact-json.ts"
 
 /** A Kubernetes LabelSelector. All of its parts must hold; an empty one matches every object. */
 export const LabelSelector = Schema.Struct({
-  /** Absent, null: nothing asked. */
+  /** Absent or null: no condition. */
   matchLabels: Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.String))),
   matchExpressions: Schema.optional(
     Schema.NullOr(
       Schema.Array(
         Schema.Struct({
           key: Schema.String,
-          /** A string here; {@link compileSelector} says which are allowed, together with the selector's place. */
+          /** Any string; {@link compileSelector} checks it and reports the selector's place. */
           operator: Schema.String,
           values: Schema.optional(Schema.NullOr(Schema.Array(Schema.String))),
         }),
@@ -35,9 +35,9 @@ export const LabelSelector = Schema.Struct({
 })
 export type LabelSelector = typeof LabelSelector.Type
 
-/** A selector of the request means nothing. */
+/** A selector of the request is invalid. */
 export class InvalidSelectorError extends Schema.TaggedError<InvalidSelectorError>()("InvalidSelectorError", {
-  /** Where it stands: `excluded_labels[1].matchExpressions[0]`; both count from 0. */
+  /** Its place: `excluded_labels[1].matchExpressions[0]`; both count from 0. */
   place: Schema.String,
   /** What was found. */
   found: Schema.String,
@@ -49,17 +49,17 @@ export class InvalidSelectorError extends Schema.TaggedError<InvalidSelectorErro
   }
 }
 
-/** An object's labels; absent is the same as none. */
+/** An object's labels; absent means none. */
 export type Labels = Readonly<Record<string, JsonValue>> | undefined
 
-/** Compiles a selector as it came in a request; its shape is checked here, too. @throws InvalidSelectorError */
+/** Compiles a selector from a request and checks its structure. @throws InvalidSelectorError */
 export const compileSelector = (source: unknown, place: string): ((labels: Labels) => boolean) => {
   const requirements = typeof source === "string" ? ofText(source, place) : ofStructure(source, place)
   return (labels) => matchesLabels(requirements, labels)
 }
 
 const ofStructure = (source: unknown, place: string): LabelRequirements => {
-  // A misspelt member would leave an empty selector, which matches everything.
+  // With a misspelt member, the rest would be an empty selector, which matches everything.
   const decoded = Schema.decodeUnknownResult(LabelSelector)(source, { onExcessProperty: "error" })
   if (Result.isFailure(decoded)) {
     const found = String(decoded.failure).replaceAll(/\s+/g, " ")
@@ -82,10 +82,10 @@ const ofStructure = (source: unknown, place: string): LabelRequirements => {
   return [...equalities, ...expressions]
 }
 
-/** What is quoted of a request in a message. */
+/** The part of a request that a message quotes. */
 const quoted = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
 
-/** Characters of a selector's text: fifty labels with the longest of names and values. */
+/** Longest text of a selector in characters: fifty labels with names and values of maximum length. */
 const longestText = 16 * 1024
 
 const ofText = (text: string, place: string): LabelRequirements => {
@@ -102,7 +102,7 @@ const ofText = (text: string, place: string): LabelRequirements => {
   })
 }
 
-/** A requirement as Kubernetes would take it. @throws InvalidSelectorError */
+/** Checks a requirement by Kubernetes' rules. @throws InvalidSelectorError */
 const valid = (requirement: LabelRequirement, place: string): LabelRequirement => {
   const { operator, values } = requirement
   const wantsValues = operator === "In" || operator === "NotIn"

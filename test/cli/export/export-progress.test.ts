@@ -10,7 +10,7 @@ import {
 } from "../../../src/cli/export/export-progress.ts"
 import { checkTrace } from "../../../src/cli/export/trace-check.ts"
 import { exportCommand } from "../../../src/cli/export.ts"
-import { createLiveLine, type LiveClock } from "../../../src/cli/terminal/live-line.ts"
+import { createLiveLine } from "../../../src/cli/terminal/live-line.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import type { MessagePackValue } from "../../../src/trace/formats/simkube/message-pack/message-pack.ts"
@@ -86,14 +86,15 @@ describe("the line of an export", () => {
   test("goes on while nothing comes, and ends when it is told to", () => {
     let now = 0
     let waiting: { at: number; action: () => void }[] = []
-    const clock: LiveClock = {
-      now: () => now,
-      after(delayMs, action) {
+    const clock = {
+      monotonicMs: () => now,
+      after(delayMs: number, action: () => void) {
         const entry = { at: now + delayMs, action }
         waiting.push(entry)
-        return () => {
+        const cancel = () => {
           waiting = waiting.filter((each) => each !== entry)
         }
+        return { cancel }
       },
     }
     const advanceTo = (ms: number): void => {

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type RecorderStatus, renderStatusLine } from "../../../src/cli/record/status-line.ts"
 import { cutToWidth, displayWidth } from "../../../src/cli/terminal/display-width.ts"
-import { createLiveLine, type LiveClock } from "../../../src/cli/terminal/live-line.ts"
+import { createLiveLine } from "../../../src/cli/terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../../../src/cli/terminal/quantities.ts"
 
 const healthy: RecorderStatus = {
@@ -107,15 +107,16 @@ const screen = (columns = 40) => {
       return true
     },
   }
-  const clock: LiveClock = {
-    now: () => time,
-    after(delayMs, action) {
+  const clock = {
+    monotonicMs: () => time,
+    after(delayMs: number, action: () => void) {
       const timer = { at: time + delayMs, action }
       timers.push(timer)
-      return () => {
+      const cancel = () => {
         const index = timers.indexOf(timer)
         if (index >= 0) timers.splice(index, 1)
       }
+      return { cancel }
     },
   }
   const advance = (milliseconds: number): void => {
@@ -194,7 +195,7 @@ describe("the live line", () => {
     const line = createLiveLine({
       stream: stream as never,
       isEnabled: false,
-      clock: { now: () => 0, after: () => () => undefined },
+      clock: { monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) },
     })
     line.show(() => "status")
     line.around(() => written.push("a log line\n"))

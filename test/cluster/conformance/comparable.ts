@@ -52,7 +52,7 @@ class Words {
 
   entry(entry: Entry): Json {
     const { status, contentType, warnings, retryAfter } = entry.answer
-    const head = { status, contentType, warnings: warnings.map((text) => this.#text(text)), retryAfter }
+    const head = { status, contentType, warnings: warnings.map((text) => this.#text(text)).sort(), retryAfter }
     return entry.type === "answer"
       ? { ...head, body: this.#value(withoutWording(entry.body) as Json, "") ?? null }
       : { ...head, events: entry.events.map((event) => this.#event(withoutWording(event) as Json) ?? null) }

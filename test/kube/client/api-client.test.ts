@@ -1,4 +1,4 @@
-/** The typed client against a sandbox, over real HTTP: every verb, and what it rejects with. */
+/** The typed client against a sandbox, over real HTTP: every verb, and the errors it rejects with. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
@@ -85,13 +85,13 @@ describe("Objects", () => {
     expect(await errorOf(client.get(kinds.configMaps, place("a")))).toBeInstanceOf(NotFoundError)
   })
 
-  test("get a name of the server where theirs is empty", async () => {
+  test("get a generated name if theirs is empty", async () => {
     const { client } = await start()
     const made = await client.create(kinds.pods, pod("", { generateName: "web-" }))
     expect(made.metadata.name).toMatch(/^web-\w{5}$/)
   })
 
-  test("that live on after a deletion are returned, those that are gone are not", async () => {
+  test("that still exist after a deletion are returned, those that are gone are not", async () => {
     const { client } = await start()
     await client.create(kinds.configMaps, { ...settings("held"), metadata: { ...place("held"), finalizers: ["a/b"] } })
     const left = await client.delete(kinds.configMaps, place("held"))
@@ -100,7 +100,7 @@ describe("Objects", () => {
     expect(await client.delete(kinds.pods, place("bare"), { gracePeriodSeconds: 0 })).toBeUndefined()
   })
 
-  test("are written by nobody in a dry run, which returns what would have been", async () => {
+  test("are not stored in a dry run, which returns the outcome", async () => {
     const { client, sandbox } = await start()
     const version = sandbox.resourceVersion
     const made = await client.create(kinds.deployments, web, { dryRun: true })
@@ -109,7 +109,7 @@ describe("Objects", () => {
     expect(sandbox.resourceVersion).toBe(version)
   })
 
-  test("with unknown fields are refused where that is asked for", async () => {
+  test("with unknown fields are rejected if the caller asks for it", async () => {
     const { client } = await start()
     const wrong = { ...web, spec: { ...(web.spec as object), replica: 3 } }
     const error = await errorOf(client.create(kinds.deployments, wrong, { fieldValidation: "Strict" }))
@@ -141,7 +141,7 @@ describe("A server-side apply", () => {
     expect(applied.data).toEqual({ x: "2" })
   })
 
-  test("conflicts over what another manager owns, unless it is forced", async () => {
+  test("conflicts about what another manager owns, unless it is forced", async () => {
     const { client } = await start()
     await client.apply(kinds.configMaps, place("a"), settings("a", { x: "1" }), { fieldManager: "theirs" })
     const desired = settings("a", { x: "2" })
@@ -160,7 +160,7 @@ describe("A server-side apply", () => {
 })
 
 describe("Subresources", () => {
-  test("of a Deployment: status and scale are written apart from the rest", async () => {
+  test("of a Deployment: status and scale are written separately", async () => {
     const { client } = await start()
     const created = await client.create(kinds.deployments, web)
     const status = { observedGeneration: 1, replicas: 1 }
@@ -186,7 +186,7 @@ describe("Subresources", () => {
 })
 
 describe("Lists", () => {
-  test("come in pages of one version, and every item says what it is", async () => {
+  test("come in pages of one version, and every item has its apiVersion and kind", async () => {
     const { client } = await start()
     for (let index = 0; index < 7; index++) await client.create(kinds.configMaps, settings(`c-${index}`))
     const sizes: number[] = []
@@ -194,7 +194,7 @@ describe("Lists", () => {
     for await (const page of client.pages(kinds.configMaps, { namespace: "default", limit: 3 })) {
       sizes.push(page.items.length)
       versions.add(page.resourceVersion)
-      // What changes meanwhile belongs to no page.
+      // An object that changes meanwhile belongs to no page.
       await client.delete(kinds.configMaps, place("c-6")).catch(() => undefined)
     }
     expect([sizes, versions.size]).toEqual([[3, 3, 1], 1])
@@ -202,7 +202,7 @@ describe("Lists", () => {
     expect(items.map(({ kind, apiVersion }) => `${apiVersion}/${kind}`)).toEqual(Array(6).fill("v1/ConfigMap"))
   })
 
-  test("are asked for anew, and whole, when the continue token expires half-way; pages reject then", async () => {
+  test("are requested again, as a whole, when the continue token expires half-way; pages reject then", async () => {
     const { sandbox } = await start({ historyLimit: 5 })
     const http = new HttpClient(sandbox.endpoint, { userAgent: "kubereel-test" })
     let forgotten = 0
@@ -240,7 +240,7 @@ describe("Lists", () => {
 })
 
 describe("Refusals", () => {
-  test("tell an object that exists from one that changed, and carry what was asked of what", async () => {
+  test("distinguish an object that exists from one that changed, and carry the facts of the request", async () => {
     const { client } = await start()
     const created = await client.create(kinds.configMaps, settings("a"))
     const exists = await errorOf(client.create(kinds.configMaps, settings("a")))
@@ -254,14 +254,14 @@ describe("Refusals", () => {
     expect(stale).toBeInstanceOf(ConflictError)
   })
 
-  test("name the fields that are not valid", async () => {
+  test("name the invalid fields", async () => {
     const { client } = await start()
     const error = await errorOf(client.create(kinds.configMaps, settings("Not A Name")))
     expect(error).toBeInstanceOf(InvalidError)
     expect(error).toMatchObject({ code: 422, causes: [{ field: "metadata.name" }] })
   })
 
-  test("say that a namespace is going away", async () => {
+  test("report that a namespace is terminating", async () => {
     const { client } = await start()
     const shop = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } }
     await client.create(kinds.namespaces, shop)

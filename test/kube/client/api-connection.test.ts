@@ -1,4 +1,4 @@
-/** What lies between the typed client and HTTP: credentials, retries, deadlines, places, connections. */
+/** The layer between the typed client and HTTP: credentials, retries, deadlines, places, connections. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
@@ -42,7 +42,7 @@ const errorOf = (call: Promise<unknown>): Promise<ApiError> =>
   )
 
 class RecordedTimers extends ManualTimers {
-  /** What was asked for, in ms. */
+  /** The requested delays, in ms. */
   readonly delays: number[] = []
 
   override after(delayMs: number, action: () => void): { cancel(): void } {
@@ -51,7 +51,7 @@ class RecordedTimers extends ManualTimers {
   }
 }
 
-/** A source whose credentials are fetched anew when told to. */
+/** A source whose credentials are renewed when the test says so. */
 class Source implements EndpointSource {
   fetched = 0
   #endpoint: ApiEndpoint
@@ -81,7 +81,7 @@ class Source implements EndpointSource {
 }
 
 describe("Credentials", () => {
-  test("that are refused are fetched anew once, and the call, a write too, is made again", async () => {
+  test("that are rejected are fetched again once, and the call, even a write, is repeated", async () => {
     const sandbox = await Sandbox.start({ token: "new" })
     onTestFinished(() => sandbox.close())
     const source = new Source(sandbox.endpoint.server, "old", "new")
@@ -91,7 +91,7 @@ describe("Credentials", () => {
     expect(source.fetched).toBe(1)
   })
 
-  test("that are refused again are an error of the call, as are those that cannot be had", async () => {
+  test("that are rejected again are an error of the call, as are those that cannot be obtained", async () => {
     const sandbox = await Sandbox.start({ token: "right" })
     onTestFinished(() => sandbox.close())
     const refused = await errorOf(
@@ -102,7 +102,7 @@ describe("Credentials", () => {
     expect(failed).toMatchObject({ _tag: "ApiUnreachableError", failure: "credentials", detail: "the plugin failed" })
   })
 
-  test("of one who may impersonate act as another, with all the groups, instead of whom they acted as before", async () => {
+  test("of a user who may impersonate act as another, with all the groups, replacing an earlier impersonation", async () => {
     await using server = await TcpServer.start((socket) => socket.write(object))
     const headers: ApiEndpoint["headers"] = [
       ["Authorization", "Bearer a"],
@@ -169,7 +169,7 @@ describe("Warnings", () => {
 })
 
 describe("Calls that fail", () => {
-  test("are not made again unless the caller's policy says so, then after the server's own Retry-After", async () => {
+  test("are not repeated unless the caller's policy allows it, then after the server's Retry-After", async () => {
     let requests = 0
     await using server = await TcpServer.start((socket) =>
       socket.write(++requests < 4 ? status(429, "Retry-After: 7\r\n") : object),
@@ -190,7 +190,7 @@ describe("Calls that fail", () => {
     expect(requests).toBe(4)
   })
 
-  test("with no answer are made again only if they may arrive twice", async () => {
+  test("without a response are repeated only if they may arrive twice", async () => {
     const attempts: string[] = []
     await using server = await TcpServer.start((socket, _number, peer) => {
       attempts.push(peer.received.slice(0, peer.received.indexOf(" ")))
@@ -217,7 +217,7 @@ describe("Calls that fail", () => {
     expect((await results).map((error) => error._tag)).toEqual(Array(3).fill("ApiUnreachableError"))
   })
 
-  test("of which the resting connection had been closed: reads are sent once more, writes are not", async () => {
+  test("whose idle connection had been closed: reads are sent once more, writes are not", async () => {
     await using server = await TcpServer.start((socket, request) => {
       if (request === 1) socket.write(object)
       // The server closes just as the next request arrives.
@@ -233,7 +233,7 @@ describe("Calls that fail", () => {
     expect(server.peers).toHaveLength(4)
   })
 
-  test("at their deadline say so, as do those that are aborted or whose answer is no JSON", async () => {
+  test("at their deadline report that, as do those that are aborted or whose response is not JSON", async () => {
     let text = ""
     await using server = await TcpServer.start((socket) => socket.write(text))
     const timers = new ManualTimers()
@@ -251,7 +251,7 @@ describe("Calls that fail", () => {
     expect(await errorOf(client.get(kinds.configMaps, place))).toMatchObject({ failure: "unreadable" })
   })
 
-  test("wait no longer for another attempt when the client is closed", async () => {
+  test("stop waiting for another attempt when the client is closed", async () => {
     await using server = await TcpServer.start((socket) => socket.write(status(503, "Retry-After: 60\r\n")))
     const timers = new RecordedTimers()
     const client = clientOf(server, { timers, deadlineMs: 50_000, retries: backOff({ random: () => 0 }) })
@@ -264,7 +264,7 @@ describe("Calls that fail", () => {
   })
 })
 
-test("As many calls run at once as may, the others in order", async () => {
+test("As many calls run at once as allowed, the others in order", async () => {
   const waiting: Array<() => void> = []
   const order: string[] = []
   await using server = await TcpServer.start((socket, _number, peer) => {
@@ -296,7 +296,7 @@ describe("The usual policy", () => {
     ["get", 500, undefined, true],
     ["get", 400, undefined, false],
     ["get", 501, undefined, false],
-  ])("after a %s with status %s and Retry-After %s: tried again? %s", (verb, code, retryAfterMs, expected) => {
+  ])("after a %s with status %s and Retry-After %s: retried? %s", (verb, code, retryAfterMs, expected) => {
     expect(isSafeToRepeat(failed(verb, code, retryAfterMs))).toBe(expected)
   })
 
@@ -310,7 +310,7 @@ describe("The usual policy", () => {
 describe("The finder of kinds", () => {
   const simplePod = { group: "slinky.dev", version: "v1", kind: "SimplePod" }
 
-  test("asks for a kind once, and again for one that was not there", async () => {
+  test("requests a kind once, and again for one that did not exist", async () => {
     const sandbox = await Sandbox.start()
     onTestFinished(() => sandbox.close())
     const finder = new ResourceFinder(clientOf(sandbox.endpoint).connection)

@@ -24,7 +24,7 @@ const startSecureServer = (listener: RequestListener): Promise<WebServer> => {
   })
 }
 
-/** What the server learnt about who asks. */
+/** What the server learnt about the client. */
 const whoAsks: RequestListener = (request: IncomingMessage, response) => {
   const socket = request.socket as TLSSocket
   const name = socket.authorized ? socket.getPeerCertificate().subject.CN : undefined
@@ -46,7 +46,7 @@ const ask = async (client: HttpClient): Promise<Record<string, unknown>> => {
 }
 
 describe("credentials of a kubeconfig", () => {
-  test("let a real TLS server know who asks: token, certificate, groups", async () => {
+  test("identify the user to a real TLS server: token, certificate, groups", async () => {
     await using server = await startSecureServer(whoAsks)
     const cluster = { server: `https://localhost:${server.port}`, ...authority }
     const { certificate, key } = certificates.client
@@ -64,13 +64,13 @@ describe("credentials of a kubeconfig", () => {
     })
   })
 
-  test("reach the server through the proxy of the environment, but not where NO_PROXY or the kubeconfig say otherwise", async () => {
+  test("reach the server through the proxy of the environment, unless NO_PROXY or the kubeconfig excludes it", async () => {
     await using server = await startSecureServer(whoAsks)
     await using proxy = await startForwardProxy()
     await using other = await startForwardProxy()
     const cluster = { server: `https://localhost:${server.port}`, ...authority }
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }
-    // To a proxy "localhost" would mean itself: the environment's is not used for it.
+    // A proxy would resolve "localhost" to itself, so the environment's is not used for it.
     await ask(await clientFor(kubeconfig({}, cluster), environment))
     expect(proxy.seen).toEqual([])
     const own = { ...cluster, "proxy-url": `http://127.0.0.1:${other.port}` }
@@ -82,7 +82,7 @@ describe("credentials of a kubeconfig", () => {
     expect(proxy.seen.map(({ line }) => line)).toEqual(["CONNECT api.invalid:6443"])
   })
 
-  test("that a server refuses are renewed, and the same client goes on with the new ones", async () => {
+  test("that a server rejects are renewed, and the same client continues with the new ones", async () => {
     const workspace = new Workspace()
     workspace.write("token", "expired")
     await using server = await startWebServer((request, response) => {

@@ -15,7 +15,7 @@ const withProvider = (name: string, config: object, clock = new ManualClock()) =
 }
 
 describe("a legacy auth provider", () => {
-  test("oidc gives its token, until just after it expires", async () => {
+  test("oidc returns its token, until just after it expires", async () => {
     const clock = new ManualClock()
     // client-node compares with the machine's own clock.
     clock.wall = Date.now()
@@ -26,7 +26,7 @@ describe("a legacy auth provider", () => {
     expect(credentials.refreshAfter).toBeLessThanOrEqual(601_000)
   })
 
-  test("gcp gives its token, and is asked again each minute", async () => {
+  test("gcp returns its token, and is called again each minute", async () => {
     const credentials = await withProvider("gcp", { "access-token": "opaque.but.dotted" })
     expect(await authorizationOf(credentials)).toBe("Bearer opaque.but.dotted")
     expect(credentials.refreshAfter).toBe(60_000)

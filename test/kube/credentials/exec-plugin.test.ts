@@ -28,7 +28,7 @@ const countingPlugin = (workspace: Workspace, answer: string): void => {
 const runsOf = (workspace: Workspace): number => workspace.read("runs").split("\n").length - 1
 
 describe("an exec plugin", () => {
-  test("gives a token; it is found beside the kubeconfig and gets its parameters and environment", async () => {
+  test("returns a token; it is found relative to the kubeconfig and gets its parameters and environment", async () => {
     const workspace = new Workspace()
     workspace.script("plugin", `echo '${credential({ token: "T" })}' | sed "s/T/$1-$TENANT-$INHERITED/"`)
     const exec = { args: ["a b"], env: [{ name: "TENANT", value: "x" }] }
@@ -38,7 +38,7 @@ describe("an exec plugin", () => {
     expect(credentials.refreshAfter).toBeUndefined()
   })
 
-  test("gives a client certificate", async () => {
+  test("returns a client certificate", async () => {
     const { certificate, key } = makeCertificates().client
     const workspace = new Workspace()
     countingPlugin(workspace, credential({ clientCertificateData: certificate, clientKeyData: key }))
@@ -46,7 +46,7 @@ describe("an exec plugin", () => {
     expect(await credentials.endpoint()).toMatchObject({ clientCertificate: certificate, clientKey: key, headers: [] })
   })
 
-  test("is told about the cluster if it asks, and that nobody is there", async () => {
+  test("is told about the cluster if it asks, and that no terminal is connected", async () => {
     const workspace = new Workspace()
     const { authority } = makeCertificates()
     workspace.script(
@@ -96,7 +96,7 @@ describe("an exec plugin", () => {
     expect(runsOf(workspace)).toBe(2)
   })
 
-  test("is not run again because somebody set the clock", async () => {
+  test("is not run again because the system clock was set", async () => {
     const workspace = new Workspace()
     const clock = new ManualClock()
     countingPlugin(workspace, credential({ token: "one", expirationTimestamp: clock.timestamp(3_600_000) }))
@@ -107,7 +107,7 @@ describe("an exec plugin", () => {
     expect(runsOf(workspace)).toBe(1)
   })
 
-  test("is run once for all who ask at the same time", async () => {
+  test("is run once for concurrent callers", async () => {
     const workspace = new Workspace()
     countingPlugin(workspace, credential({ token: "x" }))
     const credentials = await load({ kubeconfig: workspace.write("config", kubeconfig(user())) })
@@ -116,7 +116,7 @@ describe("an exec plugin", () => {
     expect(runsOf(workspace)).toBe(1)
   })
 
-  test("that fails later leaves the old token in use until it expires, and says why", async () => {
+  test("that fails later leaves the old token in use until it expires, and reports why", async () => {
     const workspace = new Workspace()
     const clock = new ManualClock()
     countingPlugin(workspace, credential({ token: "one", expirationTimestamp: clock.timestamp(100_000) }))
@@ -135,7 +135,7 @@ describe("an exec plugin", () => {
     expect(credentials.problem).toBeUndefined()
   })
 
-  test("is used for most of what its credential lives, and never in a loop", () => {
+  test("is used for most of its credential's lifetime, and never in a loop", () => {
     expect(useForMs(3_600_000)).toBe(3_240_000)
     expect(useForMs(60_000)).toBe(50_000)
     expect(useForMs(21_000)).toBe(11_000)
@@ -156,12 +156,12 @@ describe("an error of an exec plugin", () => {
     return error
   }
 
-  test("names command and context, and says how to install it when it is not there", async () => {
+  test("names command and context, and says how to install a missing plugin", async () => {
     const { message } = await failureOf("", { command: "no-such-plugin", installHint: "\nget it from example.com\n" })
     expect(message).toBe('credential plugin "no-such-plugin" of context "main" was not found; get it from example.com')
   })
 
-  test("repeats the end of what it said, on one line", async () => {
+  test("repeats the end of its standard error, on one line", async () => {
     const { stderr } = await failureOf("for i in $(seq 1000); do echo line $i >&2; done; exit 1")
     expect(stderr).toMatch(/^….*line 999 line 1000$/)
     expect(stderr.length).toBeLessThanOrEqual(501)
@@ -181,13 +181,13 @@ describe("an error of an exec plugin", () => {
       "returned an invalid expirationTimestamp",
     ],
     ["head -c 2000000 /dev/zero", "wrote more than 1048576 bytes"],
-  ])("%s: says so, without its output", async (script, reason) => {
+  ])("%s: is reported without its output", async (script, reason) => {
     const error = await failureOf(script)
     expect(error.reason).toContain(reason)
     expect(error.message).not.toContain("secret")
   })
 
-  test("comes of one that does not finish, also if its children hold on to the pipes", async () => {
+  test("is returned for a plugin that does not finish, even if its children hold the pipes open", async () => {
     const workspace = new Workspace()
     const timers = new ManualTimers()
     workspace.script("plugin", 'echo started >&2; echo > "$(dirname "$0")/started"; sleep 3 & sleep 3')
@@ -203,7 +203,7 @@ describe("an error of an exec plugin", () => {
     await eventually(() => expect(openPipes()).toBe(pipesAtRest))
   })
 
-  test("never comes as an exception of another kind, whatever is written", () => {
+  test("is never an exception of another kind, whatever is written", () => {
     fc.assert(
       fc.property(
         fc.oneof(

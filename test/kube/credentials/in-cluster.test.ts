@@ -36,14 +36,14 @@ describe("in a pod", () => {
     expect(await authorizationOf(credentials)).toBe("Bearer again")
   })
 
-  test("an IPv6 address of the service gets its brackets", async () => {
+  test("an IPv6 service address gets its brackets", async () => {
     const { environment, serviceAccountDirectory } = pod()
     const ipv6 = { ...environment, KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" }
     const credentials = await load({ environment: ipv6, serviceAccountDirectory })
     expect((await credentials.endpoint()).server).toBe("https://[fd00::1]:6443")
   })
 
-  test("a kubeconfig goes before the service account", async () => {
+  test("a kubeconfig takes precedence over the service account", async () => {
     const { workspace, environment, serviceAccountDirectory } = pod()
     const KUBECONFIG = workspace.write("config", kubeconfig({ token: "file" }))
     const credentials = await load({ environment: { ...environment, KUBECONFIG }, serviceAccountDirectory })
@@ -54,13 +54,13 @@ describe("in a pod", () => {
     )
   })
 
-  test("there is one context only", async () => {
+  test("there is exactly one context", async () => {
     const { workspace: _kept, ...options } = pod()
     expect((await errorOf(load({ ...options, context: "prod" }))).message).toContain("contexts are: in-cluster")
     expect(await authorizationOf(await load({ ...options, context: "in-cluster" }))).toBe("Bearer pod-token")
   })
 
-  test("without a service account, or outside, it is not tried", async () => {
+  test("without a service account, or outside a pod, it is not tried", async () => {
     const { environment, serviceAccountDirectory } = pod()
     expect((await errorOf(load({ environment })))._tag).toBe("NoClusterConfigured")
     expect((await errorOf(load({ serviceAccountDirectory })))._tag).toBe("NoClusterConfigured")

@@ -13,7 +13,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64")
 
 describe("a kubeconfig", () => {
   test("of a local cluster becomes an endpoint", async () => {
-    // As test set-ups write it: flow style, no authority, an administrator's token.
+    // As test setups write it: flow style, no authority, an administrator's token.
     const text = [
       "apiVersion: v1",
       "kind: Config",
@@ -33,7 +33,7 @@ describe("a kubeconfig", () => {
     expect(credentials.refreshAfter).toBeUndefined()
   })
 
-  test("hands on everything a cluster and a user can say", async () => {
+  test("passes on everything that a cluster and a user can set", async () => {
     const cluster = {
       server: "https://[fd00::1]:6443/k8s/",
       "certificate-authority-data": base64(certificates.authority),
@@ -75,7 +75,7 @@ describe("a kubeconfig", () => {
     expect(credentials.description).not.toMatch(/secret|pass/)
   })
 
-  test("finds files beside itself, wherever the process was started", async () => {
+  test("finds files relative to itself, wherever the process was started", async () => {
     const workspace = new Workspace()
     workspace.write("kube/ca.pem", certificates.authority)
     workspace.write("kube/pki/client.pem", certificates.client.certificate)
@@ -92,7 +92,7 @@ describe("a kubeconfig", () => {
     })
   })
 
-  test("prefers data to files, as kubectl does", async () => {
+  test("prefers inline data to files, as kubectl does", async () => {
     const cluster = {
       "certificate-authority-data": base64(certificates.authority),
       "certificate-authority": "/nonexistent",
@@ -111,7 +111,7 @@ describe("a kubeconfig", () => {
       "Bearer from-file",
     ],
     ["nothing, if nothing is there", {}, undefined],
-  ])("takes %s", async (_name, user, expected) => {
+  ])("accepts %s", async (_name, user, expected) => {
     const workspace = new Workspace()
     workspace.write("token", "from-file")
     const credentials = await load({ kubeconfig: workspace.write("config", kubeconfig(user)) })
@@ -128,14 +128,14 @@ describe("a kubeconfig", () => {
   test.each([
     ["10.0.0.1:8080", {}, "http://10.0.0.1:8080"],
     ["10.0.0.1:6443", { "insecure-skip-tls-verify": true }, "https://10.0.0.1:6443"],
-  ])("with the mere address %s means what kubectl makes of it", async (server, cluster, expected) => {
+  ])("with the bare address %s is interpreted as in kubectl", async (server, cluster, expected) => {
     const path = new Workspace().write("config", kubeconfig({}, { server, ...cluster }))
     expect((await (await load({ kubeconfig: path })).endpoint()).server).toBe(expected)
   })
 })
 
 describe("several kubeconfigs", () => {
-  test("are merged: what comes first wins, and each path counts from its own file", async () => {
+  test("are merged: the first wins, and each path is relative to its own file", async () => {
     const workspace = new Workspace()
     workspace.write("one/token", "first")
     workspace.write("two/token", "second")
@@ -160,7 +160,7 @@ describe("several kubeconfigs", () => {
     expect(await authorizationOf(await load({ environment }))).toBe("Bearer two")
   })
 
-  test("give way to the one that is named", async () => {
+  test("are ignored if a file is given", async () => {
     const workspace = new Workspace()
     const named = workspace.write("named", kubeconfig({ token: "named" }))
     const environment = {
@@ -170,7 +170,7 @@ describe("several kubeconfigs", () => {
     expect(await authorizationOf(await load({ kubeconfig: named, environment }))).toBe("Bearer named")
   })
 
-  test("are looked for at home if none is named", async () => {
+  test("are searched in the home directory if none is given", async () => {
     const workspace = new Workspace()
     workspace.write(".kube/config", kubeconfig({ token: "home" }))
     expect(await authorizationOf(await load({ environment: { HOME: workspace.directory, KUBECONFIG: "" } }))).toBe(
@@ -183,11 +183,11 @@ describe("an error about a kubeconfig", () => {
   const messageOf = async (text: string, context?: string): Promise<string> => {
     const path = new Workspace().write("config", text)
     const { message } = await errorOf(load({ kubeconfig: path, context }).then((credentials) => credentials.endpoint()))
-    // The path is part of what is said; the rest is easier to read without it.
+    // The path is part of the message; the rest is easier to read without it.
     return message.replaceAll(path, "CONFIG")
   }
 
-  test("names every place that was looked at", async () => {
+  test("names every place that was searched", async () => {
     const workspace = new Workspace()
     const error = await errorOf(load({ environment: { HOME: workspace.directory }, serviceAccountDirectory: "/pod" }))
     const home = workspace.path(".kube/config")
@@ -209,7 +209,7 @@ describe("an error about a kubeconfig", () => {
     )
   })
 
-  test("says of any file what the system said of it", () => {
+  test("has the system's description for any file", () => {
     const failure = (code: string): Error => Object.assign(new Error(`${code}: some text`), { code })
     expect(describeFileError(failure("EACCES"))).toBe("cannot be read by this user")
     expect(describeFileError(failure("EIO"))).toBe("cannot be read: EIO: some text")
@@ -225,7 +225,7 @@ describe("an error about a kubeconfig", () => {
     expect(await messageOf("")).toBe("no current context is set in CONFIG; name one with --context; there are none")
   })
 
-  test("names the cluster or user that a context means but does not exist", async () => {
+  test("names the missing cluster or user of a context", async () => {
     expect(await messageOf(kubeconfig({}, {}, { cluster: "gone" }))).toBe(
       'context "main" in CONFIG names cluster "gone", which does not exist; clusters are: prod',
     )
@@ -296,13 +296,13 @@ describe("an error about a kubeconfig", () => {
       'exec.interactiveMode of user "alice" is Always',
     ],
     ["with a NUL in a path", kubeconfig({ tokenFile: "a\0b" }), 'tokenFile of user "alice" contains a NUL character'],
-  ])("%s says what and where, and no secret", async (_name, text, expected) => {
+  ])("%s names the problem and its place, and no secret", async (_name, text, expected) => {
     const message = await messageOf(text)
     expect(message).toContain(expected)
     expect(message).not.toMatch(/secret|1234567/)
   })
 
-  test("is not made about an entry that nobody uses", async () => {
+  test("is not raised for an unused entry", async () => {
     const config = JSON.parse(kubeconfig({ token: "x" })) as {
       users: object[]
       clusters: object[]
@@ -315,7 +315,7 @@ describe("an error about a kubeconfig", () => {
     expect(await authorizationOf(await load({ kubeconfig: path }))).toBe("Bearer x")
   })
 
-  test("is one of ours, whatever the file holds", async () => {
+  test("is one of ours, whatever the file contains", async () => {
     const workspace = new Workspace()
     const key = fc.constantFrom(
       "token",

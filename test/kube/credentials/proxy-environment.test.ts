@@ -67,7 +67,7 @@ describe("the proxy of the environment", () => {
     expect(proxyOf(server, { HTTPS_PROXY: "http://p", no_proxy: list })).toBe(expected)
   })
 
-  test("comes of any environment without an exception", () => {
+  test("is read from any environment without an exception", () => {
     const entry = fc.oneof(fc.string(), fc.constantFrom("::/", "[", "[]:", ":1", "1.2.3.4/", "a/b", "*.", "1.2.3.4/-1"))
     fc.assert(
       fc.property(entry, fc.constantFrom("https://a.b:1", "https://[fd00::1]", "https://10.0.0.1"), (list, server) => {

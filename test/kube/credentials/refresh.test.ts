@@ -15,7 +15,7 @@ describe("a token file", () => {
     return { workspace, clock, credentials }
   }
 
-  test("is read again after a minute (J26), and the endpoint stays the same object while it says the same", async () => {
+  test("is read again after a minute (J26), and the endpoint stays the same object while its content is unchanged", async () => {
     const { workspace, clock, credentials } = await start()
     const first = await credentials.endpoint()
     expect(credentials.refreshAfter).toBe(60_000)
@@ -29,7 +29,7 @@ describe("a token file", () => {
     expect(await credentials.endpoint()).toBe(second)
   })
 
-  test("that vanishes later leaves the old token in use, and the trouble to be seen", async () => {
+  test("that vanishes later leaves the old token in use, and reports the problem", async () => {
     const { workspace, clock, credentials } = await start()
     const first = await credentials.endpoint()
     rmSync(workspace.path("token"))
@@ -37,7 +37,7 @@ describe("a token file", () => {
     expect(await credentials.endpoint()).toBe(first)
     const message = `token file ${workspace.path("token")} of context "main" does not exist`
     expect(credentials.problem?.message).toBe(message)
-    // After a 401 the old token is worth nothing, and the trouble is the answer.
+    // After a 401 the old token is worthless, and the problem is returned.
     expect((await errorOf(credentials.onUnauthorized())).message).toBe(message)
     workspace.write("token", "two")
     clock.advance(10_000)
@@ -50,7 +50,7 @@ describe("a token file", () => {
     ["\n", "is empty"],
     ["two words", "does not contain a token"],
     ["evil\r\nX-Header: 1", "does not contain a token"],
-  ])("that holds %j cannot be used", async (text, reason) => {
+  ])("that contains %j cannot be used", async (text, reason) => {
     const { workspace, credentials } = await start()
     workspace.write("token", text)
     const error = await errorOf(credentials.endpoint())
@@ -82,7 +82,7 @@ describe("certificate files", () => {
     })
   })
 
-  test("do not make a plugin run whose token is still good", async () => {
+  test("do not cause a plugin to run whose token is still valid", async () => {
     const workspace = new Workspace()
     const clock = new ManualClock()
     workspace.write("ca.pem", one.authority)
@@ -100,7 +100,7 @@ describe("certificate files", () => {
     expect(workspace.read("runs")).toBe("run\n")
   })
 
-  test("that hold something else are named with their purpose", async () => {
+  test("with other contents are named with their purpose", async () => {
     const workspace = new Workspace()
     workspace.write("ca.pem", "hello")
     const path = workspace.write("config", kubeconfig({}, { "certificate-authority": "ca.pem" }))
@@ -124,25 +124,25 @@ describe("a 401", () => {
     return { workspace, clock, credentials: await load({ kubeconfig: path, clock }) }
   }
 
-  test("makes the plugin run again, once for all that report it (J25)", async () => {
+  test("causes the plugin to run again, once for all concurrent callers (J25)", async () => {
     const { credentials } = await start()
     expect(await authorizationOf(credentials)).toBe("Bearer 1")
     await Promise.all([credentials.onUnauthorized(), credentials.onUnauthorized(), credentials.onUnauthorized()])
     expect(await authorizationOf(credentials)).toBe("Bearer 2")
   })
 
-  test("reported while that happens is settled when it has happened", async () => {
+  test("reported during a refresh is settled by it", async () => {
     const { credentials } = await start()
     await credentials.endpoint()
     const first = credentials.onUnauthorized()
-    // The plugin is a process: it is still running then.
+    // The plugin is a process and is still running then.
     await new Promise((resolve) => setImmediate(resolve))
     await credentials.onUnauthorized()
     expect(await authorizationOf(credentials)).toBe("Bearer 2")
     await first
   })
 
-  test("does so every 10 s at most, however often it is reported", async () => {
+  test("causes that at most every 10 s, however often it is reported", async () => {
     const { clock, credentials } = await start()
     await credentials.endpoint()
     for (let second = 0; second < 10; second++) {
@@ -155,7 +155,7 @@ describe("a 401", () => {
     expect(await authorizationOf(credentials)).toBe("Bearer 3")
   })
 
-  test("reported while the first credential is being fetched is answered by one more", async () => {
+  test("reported while the first credential is being fetched causes one more refresh", async () => {
     const { workspace, credentials } = await start()
     const first = credentials.endpoint()
     const forced = credentials.onUnauthorized()
@@ -176,7 +176,7 @@ describe("a 401", () => {
     expect(await authorizationOf(credentials)).toBe("Bearer new")
   })
 
-  test("keeps to the context it began with when the current one changes", async () => {
+  test("keeps the context chosen at the start when the current one changes", async () => {
     const workspace = new Workspace()
     const path = workspace.write("config", kubeconfig({ token: "old" }))
     const credentials = await load({ kubeconfig: path })

@@ -6,7 +6,7 @@ import { type Credentials, type LoadOptions, loadCredentials } from "../../../sr
 import { type CredentialsError, isCredentialsError } from "../../../src/kube/credentials/errors.ts"
 import type { CredentialClock } from "../../../src/kube/credentials/identity.ts"
 
-/** A temporary directory that is gone after the test. */
+/** A temporary directory that is removed after the test. */
 export class Workspace {
   readonly directory = mkdtempSync(join(tmpdir(), "kubereel-credentials-"))
 
@@ -18,7 +18,7 @@ export class Workspace {
     return join(this.directory, name)
   }
 
-  /** Writes a file and answers its path. */
+  /** Writes a file and returns its path. */
   write(name: string, text: string): string {
     const path = this.path(name)
     mkdirSync(dirname(path), { recursive: true })
@@ -49,7 +49,7 @@ export const kubeconfig = (user: object, cluster: object = {}, context: object =
     "current-context": "main",
   })
 
-/** Clocks that stand still until told otherwise. */
+/** Clocks that stand still until the test moves them. */
 export class ManualClock implements CredentialClock {
   wall = Date.UTC(2026, 10, 21, 12)
   monotonic = 1_000
@@ -67,13 +67,13 @@ export class ManualClock implements CredentialClock {
     this.monotonic += ms
   }
 
-  /** As expiry is told: `2026-11-21T12:00:00Z` and so on. */
+  /** The form in which expiry is given: `2026-11-21T12:00:00Z` and so on. */
   timestamp(afterMs: number): string {
     return new Date(this.wall + afterMs).toISOString()
   }
 }
 
-/** Loads with an environment that holds only what is given (and PATH, for scripts). */
+/** Loads with an environment of only the given variables (and PATH, for scripts). */
 export const load = (options: LoadOptions): Promise<Credentials> =>
   loadCredentials({
     serviceAccountDirectory: "/nonexistent",

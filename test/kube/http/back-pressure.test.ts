@@ -20,7 +20,7 @@ interface Flood {
   readonly peer: Promise<Socket>
 }
 
-/** A server that answers with `size` bytes in one chunk and closes, when `end` says so. */
+/** A server that sends `size` bytes in one chunk and closes, if `end` says so. */
 const startFlood = async (isSecure: boolean): Promise<Flood> => {
   const peer = Promise.withResolvers<Socket>()
   const serve = (socket: Socket): void => {
@@ -62,7 +62,7 @@ const open = async (way: string, handler: RecordedResponse): Promise<{ stream: H
 }
 
 describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
-  test("gets nothing, makes the server wait, and loses no byte when it goes on", async () => {
+  test("gets nothing, makes the server wait, and loses no byte when it resumes", async () => {
     const response = new RecordedResponse()
     const { stream, flood } = await open(way, response)
     let isPaused = false
@@ -77,7 +77,7 @@ describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
     for (let pauses = 0; pauses < 3; pauses++) {
       await eventually(() => expect(isPaused).toBe(true))
       const before = response.length
-      // The server's side fills up: it has stopped making progress with bytes left to send.
+      // The server's side fills up: it makes no more progress with bytes left to send.
       let waiting = -1
       while (waiting !== peer.writableLength) {
         waiting = peer.writableLength
@@ -85,7 +85,7 @@ describe.each(["plain", "tls", "tunnel"])("a paused stream (%s)", (way) => {
       }
       expect(peer.writableLength).toBeGreaterThan(1_000_000)
       expect(response.length).toBe(before)
-      // What was read ahead is bounded, whatever the records of TLS hold.
+      // The bytes read ahead are bounded, whatever the TLS records hold.
       expect(stream.bytesReceived - before).toBeLessThan(200_000)
       isPaused = false
       stream.resume()
@@ -137,7 +137,7 @@ describe("what a pause kept", () => {
     pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join("")
   const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-  test("comes piece by piece if the handler pauses in every one", async () => {
+  test("arrives piece by piece if the handler pauses in every one", async () => {
     const { response, stream } = await start((socket) => socket.end(`${head}${chunks("a", "b", "c")}0\r\n\r\n`))
     response.onData = () => {
       stream.pause()
@@ -147,7 +147,7 @@ describe("what a pause kept", () => {
     expect(response.body).toBe("abc")
   })
 
-  test("comes before the end of a connection that closed meanwhile", async () => {
+  test("arrives before the end of a connection that closed meanwhile", async () => {
     const { response, stream } = await start((socket) => socket.end(`${head}${chunks("a", "b")}`))
     response.onData = (length) => {
       if (length === 1) stream.pause()
@@ -158,13 +158,13 @@ describe("what a pause kept", () => {
     expect(response.body).toBe("ab")
   })
 
-  test("is nothing when the pause came with the last byte: the end is told at once", async () => {
+  test("is nothing when the pause came with the last byte: the end is reported at once", async () => {
     const { response, stream } = await start((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"))
     response.onData = () => stream.pause()
     expect(await response.ended).toEqual({ tag: "complete" })
   })
 
-  test("is everything when the pause came before the connection stood", async () => {
+  test("is everything when the pause came before the connection was open", async () => {
     const { response, stream } = await start((socket) => socket.write(`${head}${chunks("a")}0\r\n\r\n`))
     stream.pause()
     await eventually(() => expect(stream.bytesReceived).toBeGreaterThan(0))

@@ -5,11 +5,11 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 /** A small forward proxy: tunnels CONNECT, forwards absolute-form requests. */
 export interface ForwardProxy extends AsyncDisposable {
   readonly port: number
-  /** `CONNECT host:port` or `GET url`, with the credentials that came along. */
+  /** `CONNECT host:port` or `GET url`, with the credentials sent. */
   readonly seen: ReadonlyArray<{ readonly line: string; readonly authorization: string | undefined }>
 }
 
-/** `password`: demanded as `user:password`; without it the proxy asks nobody. */
+/** `password`: required as `user:password`; without it the proxy accepts every client. */
 export const startForwardProxy = async (password?: string): Promise<ForwardProxy> => {
   const seen: Array<{ line: string; authorization: string | undefined }> = []
   const sockets = new Set<Socket>()

@@ -33,7 +33,7 @@ describe("consecutive requests", () => {
     expect(server.peers).toHaveLength(1)
   })
 
-  test("share it even when the next one is made from within the end of the last", async () => {
+  test("share it even when the next one is made within the end of the last", async () => {
     await using server = await TcpServer.start((socket, request) => socket.write(answer(`${request}`)))
     const client = clientFor(server.url)
     const body = await new Promise<string>((resolve) => {
@@ -63,7 +63,7 @@ describe("consecutive requests", () => {
     expect(server.peers).toHaveLength(2)
   })
 
-  test("at the same time have connections of their own, so that streams share no fate", async () => {
+  test("at the same time have connections of their own, so that one's failure does not affect another", async () => {
     await using server = await TcpServer.start((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"),
     )
@@ -93,7 +93,7 @@ describe("an idle connection", () => {
     expect(server.peers).toHaveLength(2)
   })
 
-  test("is one too many as the third", async () => {
+  test("is closed as the third", async () => {
     const waiting: Socket[] = []
     await using server = await TcpServer.start((socket, request) =>
       request === 1 ? waiting.push(socket) : socket.write(answer("again")),
@@ -119,7 +119,7 @@ describe("an idle connection", () => {
     expect(await fetched(client)).toMatchObject({ body: "x", outcome: complete })
   })
 
-  test("on which the server speaks unasked is not used again", async () => {
+  test("on which the server sends data unasked is not reused", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
     const client = clientFor(server.url)
     await fetched(client)
@@ -144,7 +144,7 @@ describe("a reused connection that turns out to be dead", () => {
     expect(server.peers).toHaveLength(2)
   })
 
-  test("is tried again once only", async () => {
+  test("is retried only once", async () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 && server.peers.length === 1 ? socket.write(answer("x")) : socket.end(),
     )
@@ -154,7 +154,7 @@ describe("a reused connection that turns out to be dead", () => {
     expect(server.peers).toHaveLength(2)
   })
 
-  test("is not tried again once it has answered a byte", async () => {
+  test("is not retried once a byte of the response has arrived", async () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 ? socket.write(answer("x")) : socket.end("H"),
     )
@@ -164,7 +164,7 @@ describe("a reused connection that turns out to be dead", () => {
     expect(server.peers).toHaveLength(1)
   })
 
-  test("is tried again at the server it was meant for, even if the endpoint has changed", async () => {
+  test("is retried at the server it was meant for, even if the endpoint has changed", async () => {
     await using first = await TcpServer.start((socket, request, peer) => {
       if (request === 1) socket.write(answer("first"))
       else if (peer === first.peers[0]) onSecond(socket)
@@ -182,7 +182,7 @@ describe("a reused connection that turns out to be dead", () => {
 })
 
 describe("a changed endpoint", () => {
-  test("is used by new requests while running ones go on", async () => {
+  test("is used by new requests while running ones continue", async () => {
     await using first = await TcpServer.start((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"))
     await using second = await TcpServer.start((socket) => socket.write(answer("second")))
     const client = clientFor(first.url)
@@ -198,7 +198,7 @@ describe("a changed endpoint", () => {
     await closed(first.peers[0]?.socket)
   })
 
-  test("with a new token only goes on with the same connection", async () => {
+  test("with only a new token keeps using the same connection", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
     const client = clientFor(server.url)
     await fetched(client)
@@ -212,7 +212,7 @@ describe("a changed endpoint", () => {
     ["proxy", { proxy: "http://127.0.0.1:1" }],
     ["server name", { tlsServerName: "other" }],
     ["verification", { skipTlsVerify: true }],
-  ])("with another %s leaves no connection of the old one", async (_name, change) => {
+  ])("with another %s closes all connections of the old one", async (_name, change) => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
     const client = clientFor(server.url)
     await fetched(client)

@@ -4,7 +4,7 @@ import { type Carried, type Carrier, Exchange } from "../../../src/kube/http/exc
 import { rounds } from "../../harness/effort.ts"
 import { RecordedResponse } from "./recorded-response.ts"
 
-/** A connection in name only: the test says what it receives. */
+/** A simulated connection: the test decides what it receives. */
 class Wire implements Carrier {
   readonly hasServed: boolean
   isReading = true
@@ -28,7 +28,7 @@ class Wire implements Carrier {
     this.carried = undefined
   }
 
-  /** Bytes come in the one buffer that every read uses again. */
+  /** Bytes come in the one buffer that every read reuses. */
   receive(text: string): void {
     const length = this.#buffer.write(text, "latin1")
     if (this.carried?.receive(this.#buffer, length) === false) this.isReading = false
@@ -79,7 +79,7 @@ describe("an exchange", () => {
           if (pauseEvery === 0 || ++ranges % pauseEvery !== 0) return
           pause(true)
         }
-        // TLS goes on delivering what its records hold, whatever it was told.
+        // TLS keeps delivering what its records hold, even when told to stop.
         let at = 0
         for (const each of steps) {
           if (each === "pause") pause(true)
@@ -105,7 +105,7 @@ describe("an exchange", () => {
     )
   })
 
-  test("tells the end of the connection after what a pause kept", async () => {
+  test("reports the end of the connection after what a pause kept", async () => {
     const { wire, response, exchange } = start()
     response.onData = () => exchange.pause()
     wire.receive(head + chunk("a") + chunk("b"))
@@ -119,7 +119,7 @@ describe("an exchange", () => {
     expect(response.body).toBe("ab")
   })
 
-  test("tells it at once when nothing was kept, paused or not", async () => {
+  test("reports it at once when nothing was kept, paused or not", async () => {
     const { wire, response, exchange } = start()
     wire.receive(head + chunk("a"))
     exchange.pause()
@@ -127,14 +127,14 @@ describe("an exchange", () => {
     expect(await response.ended).toEqual({ tag: "truncated" })
   })
 
-  test("stops the reading in the very read in which it is paused", () => {
+  test("stops reading within the read in which it is paused", () => {
     const { wire, exchange, response } = start()
     response.onData = () => exchange.pause()
     wire.receive(head + chunk("a"))
     expect(wire.isReading).toBe(false)
   })
 
-  test("keeps no more than one read that follows a pause, and stops the reading", () => {
+  test("keeps no more than one read after a pause, and stops reading", () => {
     const { wire, exchange, response } = start()
     wire.receive(head)
     exchange.pause()
@@ -144,7 +144,7 @@ describe("an exchange", () => {
     expect(exchange.bytesReceived).toBe(head.length + chunk("kept").length)
   })
 
-  test("says after each read that it is through, and not after its end", () => {
+  test("reports the end of each read, but not after its own end", () => {
     const { wire, response } = start()
     wire.receive(head)
     wire.receive(chunk("a") + chunk("b"))
@@ -153,7 +153,7 @@ describe("an exchange", () => {
     expect(response.calls).toEqual(["head", "data", "readDone", "data", "readDone", "end"])
   })
 
-  test("is repeated on a new connection only if the old one had served and not a byte had come", async () => {
+  test("is repeated on a new connection only if the old one had served and no byte had arrived", async () => {
     const reset = { tag: "connection", code: "ECONNRESET", message: "reset" } as const
     const first = start(new Wire(false))
     first.wire.carried?.failed(reset)
@@ -174,7 +174,7 @@ describe("an exchange", () => {
     expect(begun.fresh).toEqual([])
   })
 
-  test("gives back a connection whole, and only after a whole response", async () => {
+  test("returns a connection for reuse only after a complete response", async () => {
     const whole = start()
     whole.wire.receive(`${head}0\r\n\r\n`)
     expect(whole.released).toEqual([true])

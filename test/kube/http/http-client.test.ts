@@ -61,7 +61,7 @@ describe("a request", () => {
         ["Accept-Encoding", "identity"],
       ]),
     )
-    // Node's server reads header bytes as latin1; sent was UTF-8, as Go's client does.
+    // Node's server reads header bytes as latin1; UTF-8 was sent, as Go's client does.
     expect(sent.find(([name]) => name === "Impersonate-User")?.[1]).toBe(Buffer.from("jörg").toString("latin1"))
   })
 
@@ -80,7 +80,7 @@ describe("a request", () => {
     ["a host of the caller's", "/", { Host: "elsewhere" }, []],
     ["a length", "/", { "content-length": "5" }, []],
     ["a second authorization", "/", { authorization: "Bearer mine" }, [["Authorization", "Bearer theirs"]]],
-  ])("with %s is refused before anything is sent", async (_name, path, headers, endpointHeaders) => {
+  ])("with %s is rejected before anything is sent", async (_name, path, headers, endpointHeaders) => {
     await using server = await TcpServer.start((socket) => socket.write(answer("")))
     const { outcome, calls } = await fetched(clientFor(server.url, { headers: endpointHeaders }), path, headers)
     expect(outcome).toMatchObject({ tag: "connection", code: "ERR_INVALID_REQUEST" })
@@ -98,7 +98,7 @@ describe("a request", () => {
       "certificate",
       { server: "https://host", certificateAuthority: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
     ],
-  ])("to an endpoint whose %s cannot be used says so, without its secrets", async (_name, endpoint) => {
+  ])("to an endpoint whose %s cannot be used reports that, without its secrets", async (_name, endpoint) => {
     const { outcome } = await fetched(clientFor("http://127.0.0.1:1", endpoint))
     expect(outcome).toMatchObject({ tag: "connection", code: "ERR_INVALID_ENDPOINT" })
     expect(JSON.stringify(outcome)).not.toContain("secret")
@@ -131,20 +131,20 @@ describe("a response", () => {
   test.each([
     ["with a length", (body: string) => answer(body)],
     ["in chunks", (body: string) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n${body}\r\n0\r\n\r\n`],
-    ["after interim answers", (body: string) => `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${answer(body)}`],
-  ])("%s is delivered whole", async (_name, text) => {
+    ["after interim responses", (body: string) => `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${answer(body)}`],
+  ])("%s is delivered completely", async (_name, text) => {
     await using server = await TcpServer.start((socket) => socket.write(text("body")))
     const response = await fetched(clientFor(server.url))
     expect(response).toMatchObject({ status: 200, body: "body", outcome: complete })
     expect(response.calls).toEqual(["head", "data", "readDone", "end"])
   })
 
-  test("that ends by closing is delivered whole", async () => {
+  test("that ends by closing is delivered completely", async () => {
     await using server = await TcpServer.start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nbody"))
     expect(await fetched(clientFor(server.url))).toMatchObject({ body: "body", outcome: complete })
   })
 
-  test("lies in one buffer that every read uses again", async () => {
+  test("is in one buffer that every read reuses", async () => {
     const line = `${"x".repeat(2900)}\n`
     await using server = await startWebServer((_request, response) => {
       for (let count = 0; count < 200; count++) response.write(line)
@@ -165,7 +165,7 @@ describe("a response", () => {
       { tag: "truncated" },
     ],
     ["before anything", "", { tag: "connection", code: "ERR_NO_RESPONSE" }],
-  ])("cut off %s is not taken for a whole one", async (_name, text, expected) => {
+  ])("truncated %s is not taken for a complete one", async (_name, text, expected) => {
     await using server = await TcpServer.start((socket) => socket.end(text))
     const { outcome } = await fetched(clientFor(server.url))
     expect(outcome).toMatchObject(expected)
@@ -190,7 +190,7 @@ describe("a response", () => {
     expect(outcome).toMatchObject({ tag: "malformed", message: expect.stringContaining("SSH-2.0") })
   })
 
-  test("counts the bytes of its framing, for clocks that watch for life", async () => {
+  test("counts the bytes of its framing, for detecting stalled connections", async () => {
     const text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
     await using server = await TcpServer.start((socket) => socket.write(text))
     const response = new RecordedResponse()
@@ -200,7 +200,7 @@ describe("a response", () => {
     expect(stream.bytesReceived).toBe(text.length)
   })
 
-  test("names address and cause when nobody listens", async () => {
+  test("names address and cause when no server listens", async () => {
     const server = await TcpServer.start(() => undefined)
     const { port } = server
     await server[Symbol.asyncDispose]()
@@ -241,7 +241,7 @@ describe("aborting", () => {
     expect(response.calls.filter((call) => call === "end")).toHaveLength(1)
   })
 
-  test("before the connection stands ends it too, after the call has returned (J20)", async () => {
+  test("before the connection is open ends it too, after the call has returned (J20)", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("body")))
     const response = new RecordedResponse()
     clientFor(server.url).get("/", {}, response).abort()
@@ -249,7 +249,7 @@ describe("aborting", () => {
     expect(await response.ended).toEqual({ tag: "aborted" })
   })
 
-  test("a server that accepts and never answers ends at once (J3)", async () => {
+  test("a request to a server that accepts and never responds ends at once (J3)", async () => {
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     const stream = clientFor(server.url).get("/", {}, response)
@@ -258,7 +258,7 @@ describe("aborting", () => {
     expect(await response.ended).toEqual({ tag: "aborted" })
   })
 
-  test("a refused request ends as aborted, once", async () => {
+  test("a rejected request ends as aborted, once", async () => {
     const response = new RecordedResponse()
     const client = clientFor("not a url")
     client.get("/", {}, response).abort()
@@ -270,7 +270,7 @@ describe("aborting", () => {
 describe("connecting", () => {
   test("ends with a timeout that names the address and how long it took", async () => {
     const timers = new ManualTimers()
-    // Accepts, and never answers the greeting of TLS.
+    // Accepts, and never responds to the TLS handshake.
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
     clientFor(`https://127.0.0.1:${server.port}`, { skipTlsVerify: true }, { timers }).get("/", {}, response)
@@ -282,7 +282,7 @@ describe("connecting", () => {
     expect(await response.ended).toEqual({ tag: "timeout", afterMs: 10_000, message })
   })
 
-  test("leaves no timer behind once connected: heads and bodies may take their time", async () => {
+  test("leaves no timer behind once connected: heads and bodies may take as long as they need", async () => {
     const timers = new ManualTimers()
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
@@ -295,7 +295,7 @@ describe("connecting", () => {
 })
 
 describe("a closed client", () => {
-  test("aborts what runs and refuses what comes", async () => {
+  test("aborts running requests and rejects new ones", async () => {
     await using server = await TcpServer.start((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbody"),
     )

@@ -1,6 +1,6 @@
-import type { Timers } from "../../../src/kube/http/timers.ts"
+import type { Timers } from "../../../src/clock.ts"
 
-/** Timers that fire when the test says how much time has passed. */
+/** Timers that fire when the test lets time pass. */
 export class ManualTimers implements Timers {
   #now = 0
   readonly #waiting = new Set<{ readonly at: number; readonly action: () => void }>()
@@ -21,7 +21,7 @@ export class ManualTimers implements Timers {
     return { cancel: () => void this.#waiting.delete(entry) }
   }
 
-  /** Lets `ms` pass; what is due fires in order. */
+  /** Lets `ms` pass; due timers fire in order. */
   advance(ms: number): void {
     const until = this.#now + ms
     for (;;) {

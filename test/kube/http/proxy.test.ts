@@ -86,7 +86,7 @@ describe("an https server behind a proxy", () => {
     expect(proxy.seen).toHaveLength(1)
   })
 
-  test("is not reached when the proxy refuses; the error names proxy and status, and no password", async () => {
+  test("is not reached when the proxy rejects; the error names proxy and status, and no password", async () => {
     await using proxy = await startForwardProxy(secret)
     const endpoint = {
       server: "https://localhost:1",
@@ -104,7 +104,7 @@ describe("an https server behind a proxy", () => {
   test.each([
     ["cannot reach the server", "HTTP/1.1 502 Bad Gateway\r\n\r\n", "502 Bad Gateway"],
     ["speaks something else", "SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP/1 status line"],
-    ["answers without end", `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(20_000)}`, "longer than 65536 bytes"],
+    ["sends an endless response head", `HTTP/1.1 200 OK\r\n${"X: y\r\n".repeat(20_000)}`, "longer than 65536 bytes"],
     ["closes", "", "closed the connection without a response"],
     ["says more than it was asked", "HTTP/1.1 200 OK\r\n\r\nhello", "sent data before the tunnel was used"],
   ])("is not reached when the proxy %s", async (_name, text, message) => {
@@ -119,7 +119,7 @@ describe("an https server behind a proxy", () => {
     })
   })
 
-  test("is not reached when nobody listens at the proxy's address, and the error names it", async () => {
+  test("is not reached when no server listens at the proxy's address, and the error names it", async () => {
     const proxy = await TcpServer.start(() => undefined)
     const { url } = proxy
     await proxy[Symbol.asyncDispose]()
@@ -131,7 +131,7 @@ describe("an https server behind a proxy", () => {
     })
   })
 
-  test("can be given up while the proxy is being asked", async () => {
+  test("can be aborted while the proxy is being asked", async () => {
     await using proxy = await TcpServer.start((_socket) => stream.abort())
     const response = new RecordedResponse()
     const stream = clientFor({ server: "https://localhost:1", proxy: proxy.url, skipTlsVerify: true }).get(
@@ -144,7 +144,7 @@ describe("an https server behind a proxy", () => {
 })
 
 describe("an http server behind a proxy", () => {
-  test("is asked for by its whole URL, with the proxy's credentials kept from the server", async () => {
+  test("is requested by its whole URL, with the proxy's credentials kept from the server", async () => {
     await using server = await startWebServer((request, response) =>
       response.end(JSON.stringify([request.url, request.headers.host, request.headers["proxy-authorization"]])),
     )
@@ -158,7 +158,7 @@ describe("an http server behind a proxy", () => {
     expect(proxy.seen[0]?.line).toBe(`GET http://127.0.0.1:${server.port}/prefix/api?x=1`)
   })
 
-  test("is not taken for the proxy that wants to know who asks", async () => {
+  test("is distinguished from the proxy that asks for credentials", async () => {
     await using proxy = await startForwardProxy("me:secret")
     const response = await fetched(clientFor({ server: "http://127.0.0.1:1", proxy: `http://127.0.0.1:${proxy.port}` }))
     expect(response.calls).toEqual(["end"])

@@ -1,17 +1,17 @@
 import type { HttpStream, ResponseHandler, StreamEnd } from "../../../src/kube/http/response-handler.ts"
 
-/** A handler that writes down what it is told, and fails the test if anything comes after the end. */
+/** A handler that records its calls, and fails the test if anything comes after the end. */
 export class RecordedResponse implements ResponseHandler {
   status = 0
   headers: ReadonlyMap<string, string> = new Map()
   readonly pieces: Buffer[] = []
-  /** Buffers in which the pieces lay. */
+  /** The buffers that contained the pieces. */
   readonly buffers = new Set<Buffer>()
   readonly calls: string[] = []
   readonly #end = Promise.withResolvers<StreamEnd>()
   readonly #head = Promise.withResolvers<void>()
   readonly #watched: Array<() => void> = []
-  /** Called after a piece was written down. */
+  /** Called after a piece was recorded. */
   onData: ((total: number) => void) | undefined
   onHead: (() => void) | undefined
   #isOver = false
@@ -31,7 +31,7 @@ export class RecordedResponse implements ResponseHandler {
     return this.#head.promise
   }
 
-  /** Settles when at least `length` body bytes have come. */
+  /** Settles when at least `length` body bytes have arrived. */
   async received(length: number): Promise<void> {
     while (this.length < length) await new Promise<void>((resolve) => this.#watched.push(resolve))
   }

@@ -23,7 +23,7 @@ const asked = async (server: TcpServer): Promise<Socket> => {
 }
 
 describe("a one-off request", () => {
-  test("collects the answer, whatever its status, and asks for JSON", async () => {
+  test("collects the response, whatever its status, and asks for JSON", async () => {
     await using server = await TcpServer.start((socket) =>
       socket.write(
         "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n40\r\n1\r\n4\r\n0\r\n\r\n",
@@ -55,7 +55,7 @@ describe("a one-off request", () => {
     })
   })
 
-  test("keeps a body of just the size allowed and gives up on a larger one without reading it", async () => {
+  test("keeps a body of exactly the allowed size and aborts on a larger one without reading it", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x".repeat(100))))
     const client = clientFor(server.url)
     expect(await requestOnce(client, "/", { maximumBytes: 100 })).toMatchObject({ tag: "response" })
@@ -65,7 +65,7 @@ describe("a one-off request", () => {
     if (!socket.closed) await once(socket, "close")
   })
 
-  test("gives up at its deadline, however lively the server", async () => {
+  test("is aborted at its deadline, however active the server", async () => {
     const timers = new ManualTimers()
     await using server = await TcpServer.start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nmore"))
     const outcome = requestOnce(clientFor(server.url), "/", { deadlineMs: 500, timers })
@@ -97,7 +97,7 @@ describe("a one-off request", () => {
     ["in the middle of the response", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
     ["without a response (ERR_NO_RESPONSE)", ""],
     ["not valid HTTP: not an HTTP/1 response", "hello"],
-  ])("fails with words for people: %s", async (words, text) => {
+  ])("fails with a message for people: %s", async (words, text) => {
     await using server = await TcpServer.start((socket) => socket.end(text))
     const outcome = await requestOnce(clientFor(server.url), "/")
     expect(outcome.tag).toBe("failed")
@@ -106,13 +106,13 @@ describe("a one-off request", () => {
 })
 
 describe("a one-off request as an effect", () => {
-  test("succeeds with the answer", async () => {
+  test("succeeds with the response", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
     const response = await Effect.runPromise(request(clientFor(server.url), "/"))
     expect(response.body.toString()).toBe("x")
   })
 
-  test("fails with tagged errors that hold the facts", async () => {
+  test("fails with tagged errors that carry the facts", async () => {
     await using server = await TcpServer.start((socket, _count, peer) => {
       if (!peer.received.includes("/never")) socket.write(answer("too much"))
     })

@@ -13,7 +13,7 @@ interface Reading {
   readonly used: number
 }
 
-/** Feeds the bytes in pieces that end at `cuts`; holds the parser after every `holdEvery`th body range and goes on. */
+/** Feeds the bytes in pieces that end at `cuts`; holds the parser after every `holdEvery`th body range and continues. */
 const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): Reading => {
   let status: number | undefined
   let headers: Record<string, string> = {}
@@ -38,7 +38,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
   let used = 0
   const edges = [...new Set(cuts.filter((cut) => cut < bytes.length)), bytes.length].sort((one, other) => one - other)
   for (const edge of edges) {
-    // The piece lies in the middle of foreign bytes, which must not be looked at.
+    // The piece is surrounded by foreign bytes, which must not be read.
     const padded = Buffer.concat([Buffer.from("XX"), bytes.subarray(used, edge), Buffer.from("\r\n\r\n0")])
     let position = 2
     const end = padded.length - 5
@@ -65,7 +65,7 @@ const read = (bytes: Buffer, cuts: ReadonlyArray<number> = [], holdEvery = 0): R
 
 const readText = (text: string): Reading => read(Buffer.from(text, "latin1"))
 
-/** A response and what it means. */
+/** A response and its meaning. */
 interface Model {
   readonly bytes: Buffer
   readonly status: number
@@ -113,7 +113,7 @@ const model: fc.Arbitrary<Model> = fc
 const cuts = fc.array(fc.nat(1500), { maxLength: 40 })
 
 describe("the response parser", () => {
-  test("reads any well-formed response alike, wherever the bytes are cut and however often it is held", () => {
+  test("reads any well-formed response alike, wherever the bytes are split and however often it is held", () => {
     fc.assert(
       fc.property(model, cuts, fc.nat(3), ({ bytes, status, body, framing }, where, holdEvery) => {
         const reading = read(bytes, where, holdEvery)
@@ -125,7 +125,7 @@ describe("the response parser", () => {
     )
   })
 
-  test("reads a damaged response alike, wherever the bytes are cut, and never throws", () => {
+  test("reads a damaged response alike, wherever the bytes are split, and never throws", () => {
     const damage = fc.record({
       at: fc.nat(1500),
       drop: fc.nat(4),
@@ -142,7 +142,7 @@ describe("the response parser", () => {
           bytes = Buffer.concat([bytes.subarray(0, position), insert, bytes.subarray(position + drop)])
         }
         const whole = read(bytes)
-        // Smaller pieces may show earlier that it is no response, with less of it to quote; nothing else may differ.
+        // With smaller pieces the error may appear earlier, with less of the response to quote; nothing else may differ.
         const early = whole.state === "malformed" ? { problem: "", used: 0 } : {}
         expect({ ...read(bytes, where, 2), ...early }).toEqual({ ...whole, ...early })
         expect(whole.problem !== "").toBe(whole.state === "malformed")
@@ -151,7 +151,7 @@ describe("the response parser", () => {
     )
   })
 
-  test("calls whatever does not begin like HTTP/1 malformed, at the first byte that differs", () => {
+  test("reports as malformed whatever does not start like HTTP/1, at the first byte that differs", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 50 }), cuts, (noise, where) => {
         fc.pre(!"HTTP/1.".startsWith(Buffer.from(noise).subarray(0, 7).toString("latin1")))
@@ -178,7 +178,7 @@ describe("the response parser", () => {
     expect(ranges).toEqual(["50-55", "60-66"])
   })
 
-  test("takes either line end, also in turns", () => {
+  test("accepts either line end, also mixed", () => {
     const reading = readText("HTTP/1.1 200 OK\r\nA: b\nContent-Length: 1\r\n\nx")
     expect(reading).toMatchObject({ state: "complete", body: "x", headers: { a: "b" } })
   })
@@ -200,7 +200,7 @@ describe("the response parser", () => {
     ["a continuation before any header", " folded"],
     ["a NUL in a value", "Content-Type: a\0b"],
     ["a lone CR in a value", "Content-Type: a\rb"],
-  ])("refuses a head with %s", (_name, line) => {
+  ])("rejects a head with %s", (_name, line) => {
     const reading = readText(`HTTP/1.1 200 OK\r\n${line}\r\n\r\nabc`)
     expect(reading.state).toBe("malformed")
     expect(reading.status).toBeUndefined()
@@ -216,7 +216,7 @@ describe("the response parser", () => {
     ["more data than its size says", "5\r\nhello!\r\n"],
     ["an endless extension", `5;${"x".repeat(5000)}`],
     ["endless trailers", `0\r\n${"X: y\r\n".repeat(20_000)}`],
-  ])("refuses a chunk with %s", (_name, chunk) => {
+  ])("rejects a chunk with %s", (_name, chunk) => {
     expect(readText(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`).state).toBe("malformed")
   })
 
@@ -236,11 +236,11 @@ describe("the response parser", () => {
     expect(reading.used).toBeLessThan(60)
   })
 
-  test("refuses to switch protocols", () => {
+  test("rejects a switch of protocols", () => {
     expect(readText("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n").state).toBe("malformed")
   })
 
-  test("takes heads up to its limit and refuses longer ones, interim answers included", () => {
+  test("accepts heads up to its limit and rejects longer ones, interim responses included", () => {
     const frame = "HTTP/1.1 200 OK\r\nX: \r\n\r\n"
     const fitting = frame.replace("X: ", `X: ${"y".repeat(maximumHeadBytes - frame.length)}`)
     expect(fitting.length).toBe(maximumHeadBytes)
@@ -249,7 +249,7 @@ describe("the response parser", () => {
     expect(readText("HTTP/1.1 100 Continue\r\n\r\n".repeat(4000)).state).toBe("malformed")
   })
 
-  test("tells an answer that stopped from one that never began", () => {
+  test("distinguishes a response that stopped from one that never started", () => {
     expect(readText("").end).toBe("empty")
     expect(readText("HTTP/1.1 2").end).toBe("truncated")
     expect(readText("HTTP/1.1 100 Continue\r\n\r\n").end).toBe("truncated")
@@ -265,7 +265,7 @@ describe("the response parser", () => {
     ["HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false],
     ["HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n", true],
     ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false],
-  ])("knows whether the connection can be used again: %j", (text, expected) => {
+  ])("knows whether the connection can be reused: %j", (text, expected) => {
     const parser = new ResponseParser({ head: () => undefined, data: () => undefined })
     const bytes = Buffer.from(text)
     parser.push(bytes, 0, bytes.length)
@@ -273,7 +273,7 @@ describe("the response parser", () => {
     expect(parser.isPersistent).toBe(expected)
   })
 
-  test("leaves alone what follows the response", () => {
+  test("does not consume what follows the response", () => {
     const reading = readText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\n")
     expect(reading).toMatchObject({ state: "complete", body: "abc", used: 41 })
   })

@@ -8,7 +8,7 @@ export interface Peer {
   received: string
 }
 
-/** A server that speaks whatever its script says: for answers that no HTTP server would give. */
+/** A server that sends whatever its script says, including responses that no HTTP server would send. */
 export class TcpServer {
   readonly #server: Server
   readonly peers: Peer[] = []
@@ -18,8 +18,8 @@ export class TcpServer {
   }
 
   /**
-   * `onRequest` is called at each end of a request head, with its number on the connection (1, 2, …); `onConnect` as soon
-   * as a connection stands.
+   * `onRequest` is called at the end of each request head, with its number on the connection (1, 2, …); `onConnect` as soon as a connection
+   * is open.
    */
   static async start(
     onRequest: (socket: Socket, request: number, peer: Peer) => void,
@@ -59,6 +59,6 @@ export class TcpServer {
   }
 }
 
-/** An answer with a content-length. */
+/** A response with a content-length. */
 export const answer = (body: string, extra = ""): string =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${extra}\r\n${body}`

@@ -57,7 +57,7 @@ describe("TLS", () => {
     expect(JSON.parse(body).sni).toBe(false)
   })
 
-  test("is refused when an unknown authority signed, also without one in the endpoint", async () => {
+  test("is rejected when an unknown authority signed, even without an authority in the endpoint", async () => {
     await using server = await startServer()
     const url = `https://localhost:${server.port}`
     const outcome = {
@@ -90,27 +90,27 @@ describe("TLS", () => {
     expect(wrong.outcome).toMatchObject({ tag: "connection", code: "ERR_TLS_CERT_ALTNAME_INVALID" })
   })
 
-  test("takes an address as the server name to check, without naming it", async () => {
+  test("accepts an address as the server name to check, without sending it", async () => {
     await using server = await startServer()
     const url = `https://localhost:${server.port}`
     const { body } = await fetchFrom({ server: url, certificateAuthority, tlsServerName: "127.0.0.1" })
     expect(JSON.parse(body).sni).toBe(false)
   })
 
-  test("trusts anybody when told to skip verification", async () => {
+  test("trusts any server when verification is skipped", async () => {
     await using server = await startServer(certificates.elsewhere)
     const { outcome } = await fetchFrom({ server: `https://localhost:${server.port}`, skipTlsVerify: true })
     expect(outcome).toEqual({ tag: "complete" })
   })
 
-  test("shows the client certificate", async () => {
+  test("presents the client certificate", async () => {
     await using server = await startServer(certificates.server, true)
     const { certificate: clientCertificate, key: clientKey } = certificates.client
     const endpoint = { server: `https://localhost:${server.port}`, certificateAuthority, clientCertificate, clientKey }
     expect(JSON.parse((await fetchFrom(endpoint)).body).client).toBe("recorder")
   })
 
-  test("says so when the server does not speak it, and the other way round", async () => {
+  test("reports when the server does not speak it, and the reverse", async () => {
     await using plain = await startWebServer((_request, response) => response.end("x"))
     expect(await fetchFrom({ server: `https://localhost:${plain.port}`, certificateAuthority })).toMatchObject({
       outcome: { tag: "connection", message: expect.stringContaining("localhost") },

@@ -19,7 +19,7 @@ export const startWebServer = async (
   const server: Server = tls === undefined ? createHttpServer(listener) : createHttpsServer(tls, listener)
   const connections: Socket[] = []
   server.on("connection", (socket) => connections.push(socket))
-  // Refused handshakes are what some tests are about.
+  // Some tests are about rejected handshakes.
   server.on("tlsClientError", () => undefined)
   server.listen(0, host)
   await once(server, "listening")

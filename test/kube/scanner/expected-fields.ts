@@ -1,4 +1,4 @@
-/** What a scan must find, by way of `JSON.parse`. */
+/** What a scan must find, according to `JSON.parse`. */
 
 import { expect } from "vitest"
 import type { ScannedObject } from "../../../src/kube/scanner/object/scanned-object.ts"
@@ -10,7 +10,7 @@ const member = (value: Json | undefined, key: string): Json | undefined =>
     ? value[key]
     : undefined
 
-/** The object as it is after `metadata.managedFields` is cut out. */
+/** The object after `metadata.managedFields` is removed. */
 const withoutManagedFields = (value: Json): Json => {
   const copy = structuredClone(value)
   const metadata = member(copy, "metadata")
@@ -46,7 +46,7 @@ export const fieldsOf = (bytes: Buffer, start: number, end: number, scanned: Sca
 const throughUtf8 = (value: Json | undefined): Json | undefined =>
   typeof value === "string" ? Buffer.from(value).toString() : (value ?? undefined)
 
-/** Holds the fields of a scan of [start, end) against what `JSON.parse` says of the same bytes. */
+/** Compares the fields of a scan of [start, end) with what `JSON.parse` returns for the same bytes. */
 export const expectFields = (bytes: Buffer, start: number, end: number, scanned: ScannedObject, value: Json): void => {
   const metadata = member(value, "metadata")
   expect(fieldsOf(bytes, start, end, scanned)).toEqual({

@@ -15,7 +15,7 @@ export const object = (...members: ReadonlyArray<readonly [key: string, value: J
 export const quote = (text: string): string => JSON.stringify(text)
 export const isObject = (value: JsonText): value is JsonMembers => typeof value !== "string" && !Array.isArray(value)
 
-/** Writes the value; `space` is asked for the white space at every place where JSON allows some. */
+/** Writes the value; `space` is called for the white space at every place where JSON allows some. */
 export const write = (value: JsonText, space: () => string = () => ""): string => {
   if (typeof value === "string") return value
   if (Array.isArray(value)) {
@@ -108,7 +108,7 @@ export const anyValue: fc.Arbitrary<JsonText> = fc.letrec<{ value: JsonText }>((
   ),
 })).value
 
-/** A value nested deeper than any stack allocated for the usual case. */
+/** A value nested more deeply than the stack allocated for usual objects. */
 export const deepValue: fc.Arbitrary<JsonText> = fc
   .tuple(fc.integer({ min: 1, max: 700 }), fc.boolean())
   .map(([depth, array]) => {

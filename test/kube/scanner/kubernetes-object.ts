@@ -1,4 +1,4 @@
-/** Arbitrary Kubernetes objects as JSON text, as an API server might write them and as it never would. */
+/** Arbitrary Kubernetes objects as JSON text, both as an API server might write them and as it never would. */
 
 import fc from "fast-check"
 import {
@@ -41,7 +41,7 @@ const shuffled = (
 
 const plainKey = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9./-]{0,20}$/).map(quote)
 
-/** Names of members that stand next to those of interest, some of them almost equal. */
+/** Names of members next to those of interest, some of them almost equal. */
 const otherKey = fc.oneof(
   plainKey,
   fc.constantFrom("__proto__", "Name", "uids", "nam", "", "metadata2", "statuses", "ä😀").map(quote),
@@ -93,7 +93,7 @@ export const kubernetesObject: fc.Arbitrary<JsonMembers> = shuffled(
   members(otherKey, value, 2),
 )
 
-/** Spells every key of the object and of its metadata with an escape: right JSON that the fast path refuses. */
+/** Spells every key of the object and of its metadata with an escape: valid JSON that the fast path rejects. */
 export const withEscapedKeys = (text: JsonMembers): JsonMembers => ({
   members: text.members.map(([key, value]) => [
     escaped(key),

@@ -21,7 +21,7 @@ const collect = (longest?: number) => {
 }
 
 describe("a line splitter", () => {
-  test("gives every line once and in order, wherever the chunks end", () => {
+  test("delivers every line once and in order, wherever the chunks end", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(line, fc.constantFrom("\n", "\r\n")), { maxLength: 12 }),
@@ -39,7 +39,7 @@ describe("a line splitter", () => {
     )
   })
 
-  test("hands a line that lies whole in a chunk on where it stands", () => {
+  test("passes on a line that is whole in a chunk in place", () => {
     const chunk = Buffer.from("xxa\nbc\r\nd")
     const seen: Array<readonly [same: boolean, start: number, end: number]> = []
     const splitter = new LineSplitter((bytes, start, end) => seen.push([bytes === chunk, start, end]))
@@ -52,14 +52,14 @@ describe("a line splitter", () => {
     ])
   })
 
-  test("takes a line feed behind the end of the chunk for none", () => {
+  test("ignores a line feed after the end of the chunk", () => {
     const { lines, splitter } = collect()
     splitter.push(Buffer.from("ab\ncd\n"), 0, 2)
     expect(lines).toEqual([])
     expect(splitter.pendingBytes).toBe(2)
   })
 
-  test("refuses a line that is too long, in one chunk or in many, and works again after a reset", () => {
+  test("rejects a line that is too long, in one chunk or in many, and works again after a reset", () => {
     const { lines, splitter } = collect(10)
     splitter.push(Buffer.from("0123456789\n"), 0, 11)
     const push = (text: string) => splitter.push(Buffer.from(text), 0, text.length)
@@ -80,7 +80,7 @@ describe("a line splitter", () => {
     expect(lines).toEqual(["def"])
   })
 
-  test("puts a line of 8 MiB together from chunks of 16 KiB, and gives the memory back", () => {
+  test("assembles a line of 8 MiB from chunks of 16 KiB, and releases the memory", () => {
     const { lines, splitter } = collect()
     const chunk = Buffer.alloc(16 * 1024, "y")
     for (let sent = 0; sent < 8 * 1024 * 1024; sent += chunk.length) splitter.push(chunk, 0, chunk.length)

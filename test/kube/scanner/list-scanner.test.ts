@@ -47,7 +47,7 @@ const list = fc
   })
 
 describe("a list scanner", () => {
-  test("gives every item once and in order, and the head, wherever the chunks end", () => {
+  test("delivers every item once and in order, and the head, wherever the chunks end", () => {
     fc.assert(
       fc.property(list, spacing, cuts, ({ own, items, text }, space, where) => {
         const { items: seen, scanner } = collect()
@@ -68,7 +68,7 @@ describe("a list scanner", () => {
     )
   })
 
-  test("gives an item before the response ends, and where it stands when it lies whole in a chunk", () => {
+  test("delivers an item before the response ends, and in place if it is whole in a chunk", () => {
     const chunk = Buffer.from('{"items":[{"a":1},{"b":')
     const seen: Array<readonly [Buffer, number, number]> = []
     const scanner = new ListScanner((bytes, start, end) => seen.push([bytes, start, end]))
@@ -78,7 +78,7 @@ describe("a list scanner", () => {
     expect(scanner.isComplete).toBe(false)
   })
 
-  test("never loops or fails in another way than its own, whatever the damage", () => {
+  test("never loops, and fails only with its own errors, whatever the damage", () => {
     let refused = 0
     fc.assert(
       fc.property(list, mutated, cuts, ({ text }, mutate, where) => {
@@ -98,7 +98,7 @@ describe("a list scanner", () => {
     expect(refused).toBeGreaterThan(rounds(50))
   })
 
-  test("is complete only when the list is, however it is cut off", () => {
+  test("is complete only when the list is, wherever it is truncated", () => {
     const text = '{"kind":"L","items":[{"a":"}]"},{}],"metadata":{"resourceVersion":"1"}}'
     for (let length = 0; length < text.length; length++) {
       const { scanner } = collect()
@@ -118,7 +118,7 @@ describe("a list scanner", () => {
     ['{"kind":"a",}', 12, "a key"],
     ['{"a":1 "b":2}', 7, ", or }"],
     ['{"a":1}{', 7, "nothing more"],
-  ])("says where %s is no list and what it expected", (text, offset, expected) => {
+  ])("reports where %s is not a list and what it expected", (text, offset, expected) => {
     for (const size of [1, 3, 100]) {
       const { scanner } = collect()
       let caught: unknown
@@ -134,7 +134,7 @@ describe("a list scanner", () => {
     }
   })
 
-  test("takes null for no items and reads lists without any, as the server writes both", () => {
+  test("reads null as no items and accepts lists without any, as the server writes both", () => {
     for (const text of ['{"items":null}', '{"items":[]}', '{"items":[ ] }', "{}"]) {
       const { items, scanner } = collect()
       scanner.push(Buffer.from(text), 0, text.length)
@@ -143,7 +143,7 @@ describe("a list scanner", () => {
     }
   })
 
-  test("refuses an item that is too long, and works again after a reset", () => {
+  test("rejects an item that is too long, and works again after a reset", () => {
     const { items, scanner } = collect(20)
     const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
     push('{"items":[{"a":"0123456789')
@@ -155,7 +155,7 @@ describe("a list scanner", () => {
     expect(scanner.isComplete).toBe(true)
   })
 
-  test("skips what it has no use for in constant memory", () => {
+  test("skips members it does not use in constant memory", () => {
     const { scanner } = collect(1000)
     const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
     push('{"rows":["')

@@ -1,4 +1,4 @@
-/** Damage to bytes, from the plausible (cut off, a byte flipped) to the malicious (a structural character put elsewhere). */
+/** Damage to bytes, from plausible (truncated, a byte flipped) to malicious (a structural character elsewhere). */
 
 import fc from "fast-check"
 
@@ -71,7 +71,7 @@ const repeat = fc.tuple(at, at).map(
     },
 )
 
-/** One or two mutations after one another. */
+/** One or two mutations in succession. */
 export const mutated: fc.Arbitrary<Mutation> = fc
   .array(
     fc.oneof(

@@ -1,4 +1,4 @@
-/** Feeds bytes to a consumer the way a socket might: cut anywhere, in buffers that are used again. */
+/** Feeds bytes to a consumer the way a socket might: split anywhere, in buffers that are reused. */
 
 import fc from "fast-check"
 
@@ -13,8 +13,8 @@ interface Consumer {
 }
 
 /**
- * Pushes all of `bytes` in pieces. A single negative cut means pieces of that size. Every piece lies between line feeds
- * and brackets that are not its own, and is overwritten after the call.
+ * Pushes all of `bytes` in pieces. A single negative cut means pieces of that size. Every piece is surrounded by line feeds and brackets
+ * that are not its own, and is overwritten after the call.
  */
 export const pushInPieces = (bytes: Buffer, where: ReadonlyArray<number>, consumer: Consumer): void => {
   const [first = 0] = where

@@ -1,4 +1,4 @@
-/** Every line and list that a real API server sent us, held against `JSON.parse`. */
+/** Every line and list that a real API server sent us, compared with `JSON.parse`. */
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -17,7 +17,7 @@ const filesOf = (folder: string, pattern: RegExp): ReadonlyArray<string> =>
     .filter((name) => pattern.test(name))
     .map((name) => `${folder}${name}`)
 
-/** The body of a recorded HTTP answer. */
+/** The body of a recorded HTTP response. */
 const bodyOf = (file: string): Buffer => {
   const bytes = readFileSync(new URL(file, data))
   const [separator] = /\r?\n\r?\n/.exec(bytes.toString("latin1")) ?? [""]
@@ -32,7 +32,7 @@ interface WatchLine {
   readonly object: { [key: string]: Json }
 }
 
-/** Scans a watch body in pieces of `size` bytes; answers each line's value. */
+/** Scans a watch body in pieces of `size` bytes; returns each line's value. */
 const scanWatch = (body: Buffer, size: number): ReadonlyArray<WatchLine> => {
   const scanner = new WatchLineScanner(rules)
   const slowScanner = new WatchLineScanner(rules)
@@ -61,7 +61,7 @@ const watches = filesOf("apiserver/", /^watch-.*\.http$/).filter((file) => isWat
 const recordings = ["recording/", "recording-2/"].flatMap((folder) => filesOf(folder, /\.watch$/))
 const lists = filesOf("apiserver/", /^list-.*\.http$/)
 
-test("the recorded answers are there", () => {
+test("the recorded responses exist", () => {
   expect(watches.length).toBeGreaterThanOrEqual(4)
   expect(recordings.length).toBeGreaterThanOrEqual(16)
   expect(lists.length).toBeGreaterThanOrEqual(6)
@@ -87,8 +87,8 @@ describe("every line of", () => {
   })
 })
 
-describe("the answer", () => {
-  test.each(lists)("%s is taken apart as JSON.parse does, whatever the size of the chunks", (file) => {
+describe("the response", () => {
+  test.each(lists)("%s is split as by JSON.parse, whatever the size of the chunks", (file) => {
     const body = bodyOf(file)
     const value = JSON.parse(body.toString()) as {
       readonly kind: string
@@ -122,21 +122,21 @@ describe("the answer", () => {
     }
   })
 
-  test("to an unauthorized request, which is a Status, is told apart by its kind", () => {
+  test("to an unauthorized request, which is a Status, is recognised by its kind", () => {
     const scanner = new ListScanner(() => expect.unreachable())
     const body = bodyOf("apiserver/unauthorized.http")
     scanner.push(body, 0, body.length)
     expect(scanner.head.kind).toBe("Status")
   })
 
-  test("that is a watch line after line is no list", () => {
+  test("that has one watch line after another is not a list", () => {
     const body = bodyOf("apiserver/watch-deployments-scale-delete.http")
     const scanner = new ListScanner(() => expect.unreachable())
     expect(() => scanner.push(body, 0, body.length)).toThrow(ListSyntaxError)
   })
 })
 
-test("a Deployment's changes of status alone leave its fingerprint, those of its spec do not", () => {
+test("a Deployment's status changes keep its fingerprint, spec changes do not", () => {
   const scanner = new WatchLineScanner(rules)
   const seen = new Map<string, string>()
   let unchanged = 0

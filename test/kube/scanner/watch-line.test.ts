@@ -55,7 +55,7 @@ describe("a watch line", () => {
     )
   })
 
-  test("is never accepted when JSON.parse refuses it, and the slow path agrees with what is", () => {
+  test("is never accepted when JSON.parse rejects it, and the slow path agrees about accepted lines", () => {
     let accepted = 0
     fc.assert(
       fc.property(line, mutated, fc.boolean(), ({ text }, mutate, intact) => {
@@ -84,7 +84,7 @@ describe("a watch line", () => {
     expect(accepted).toBeGreaterThan(rounds(300))
   })
 
-  test("depends on no byte outside the span it is given", () => {
+  test("depends on no byte outside the given span", () => {
     const text = '{"type":"ADDED","object":{"metadata":{"name":"a"}}}'
     const bytes = Buffer.from(`"}${text}}},"type":"DELETED"}`)
     expect(scanner.scan(bytes, 2, 2 + text.length)).toBe(true)
@@ -93,7 +93,7 @@ describe("a watch line", () => {
     expect(scanner.scan(bytes, 2, bytes.length + 1)).toBe(false)
   })
 
-  test("of an ERROR is read even though a Status is no object like others", () => {
+  test("of an ERROR is read even though a Status is not an object like others", () => {
     for (const status of ['{"kind":"Status","code":410}', '{"metadata":{},"code":410}', '{"metadata":1}', "{}"]) {
       for (const text of [`{"type":"ERROR","object":${status}}`, ` {"object": ${status}, "type":"ERROR"}`]) {
         expect(scan(text)).toBe(true)
@@ -123,12 +123,12 @@ describe("a watch line", () => {
     ['{"type":"added","object":{"metadata":{}}}', 'a watch event of unknown type "added"'],
     ['{"object":{"metadata":{}}}', "a watch event of unknown type undefined"],
     ["[]", "not a JSON object"],
-  ])("%s is refused by both ways, with a reason", (text, reason) => {
+  ])("%s is rejected by both paths, with a reason", (text, reason) => {
     expect(scan(text)).toBe(false)
     expect(slowly(text)).toEqual(new UnreadableError({ reason }))
   })
 
-  test("that is cut off is refused by both ways", () => {
+  test("that is truncated is rejected by both paths", () => {
     const text = '{"type":"ADDED","object":{"metadata":{"name":"a"}}}'
     for (let length = 0; length < text.length; length++) {
       expect(scan(text.slice(0, length))).toBe(false)
@@ -142,7 +142,7 @@ describe("a watch line", () => {
     ['{"type":"DELETED","type":"ADDED","object":{"metadata":{"name":"a"}}}', "two types"],
     ['{"type":"ADDED","object":{"metadata":{"name":"b"}},"object":{"metadata":{"name":"a"}}}', "two objects"],
     ['{"type":"ADDED","object":{"metadata":{"name":"\\u0061"}}}', "an escape in the name"],
-  ])("%s goes the slow way: %s", (text) => {
+  ])("%s needs the slow path: %s", (text) => {
     expect(scan(text)).toBe(false)
     const slow = slowly(text)
     if (slow instanceof UnreadableError) throw slow

@@ -1,4 +1,4 @@
-/** The one-off questions around a watch, on a real server. */
+/** The one-off requests around a watch, on a real server. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, expect, test } from "vitest"
@@ -31,7 +31,7 @@ const discover = async (enquiries: HttpEnquiries) => {
   return { input, path }
 }
 
-test("a kind that is there is found, with the cluster it is in", async () => {
+test("an installed kind is found, with the cluster's UID", async () => {
   const { sandbox, client } = await start()
   expect(await discover(new HttpEnquiries(client, configMap, undefined))).toEqual({
     input: { type: "discovered", clusterUid: sandbox.clusterUid },
@@ -39,7 +39,7 @@ test("a kind that is there is found, with the cluster it is in", async () => {
   })
 })
 
-test("one namespace is asked for by its path, but not of a kind that is in none", async () => {
+test("one namespace is requested by its path, but not for a cluster-scoped kind", async () => {
   const { client } = await start()
   const paths = ["ConfigMap", "Node"].map(async (kind) => {
     return (await discover(new HttpEnquiries(client, { ...configMap, kind }, "shop"))).path
@@ -47,7 +47,7 @@ test("one namespace is asked for by its path, but not of a kind that is in none"
   expect(await Promise.all(paths)).toEqual(["/api/v1/namespaces/shop/configmaps", "/api/v1/nodes"])
 })
 
-test("a kind that is not there, and a server that does not say, are told apart", async () => {
+test("a missing kind and a server that cannot tell are distinguished", async () => {
   const { sandbox, client } = await start()
   const enquiries = new HttpEnquiries(client, { group: "example.com", version: "v1", kind: "Widget" }, undefined)
   expect((await discover(enquiries)).input).toEqual({ type: "not-installed" })
@@ -57,7 +57,7 @@ test("a kind that is not there, and a server that does not say, are told apart",
   expect((await discover(enquiries)).input).toMatchObject({ type: "discovery-failed", status: { code: 0 } })
 })
 
-test("a probe answers with the server's version and cluster, for the price of one object", async () => {
+test("a probe returns the server's version and cluster, at the price of one object", async () => {
   const { sandbox, client } = await start()
   for (const name of ["a", "b", "c"]) sandbox.put(configMap, { metadata: { name } })
   expect(await new HttpEnquiries(client, configMap, undefined).probe(selection)).toEqual({
@@ -68,7 +68,7 @@ test("a probe answers with the server's version and cluster, for the price of on
   expect(sandbox.requests.entries({ resource: "configmaps" }).map(({ query }) => query)).toEqual(["limit=1"])
 })
 
-test("a cluster that may not be identified is one without a UID", async () => {
+test("a cluster whose UID may not be read has none", async () => {
   const { sandbox, client } = await start()
   sandbox.faults.respond("namespaces", 403)
   expect(await clusterUid(client)).toBeUndefined()
@@ -76,7 +76,7 @@ test("a cluster that may not be identified is one without a UID", async () => {
   expect(probed).toMatchObject({ type: "probed", clusterUid: undefined })
 })
 
-test("a probe that is refused, or finds nobody, has failed with what was said", async () => {
+test("a probe that is rejected, or reaches no server, fails with the reason", async () => {
   const { sandbox, client } = await start()
   const enquiries = new HttpEnquiries(client, configMap, undefined)
   sandbox.faults.respond("configmaps", 429, { retryAfterSeconds: 9 })

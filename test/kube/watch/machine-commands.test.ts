@@ -1,4 +1,4 @@
-/** The state machine alone: what it asks for and says on the way, where the phase does not tell. */
+/** The state machine alone: its commands and reports, where the phase does not show them. */
 import { describe, expect, test } from "vitest"
 import { complete, describePhase, status, truncated, type World, worldIn } from "./machine-world.ts"
 
@@ -10,7 +10,7 @@ describe("a continue token that has expired", () => {
     return world
   }
 
-  test("is followed at once by a list of everything, begun anew for the same reason", () => {
+  test("is followed at once by a full list, restarted for the same reason", () => {
     const world = worldIn["paging on"]()
     const { length } = world.commands
     expire(world)
@@ -22,13 +22,13 @@ describe("a continue token that has expired", () => {
     ])
   })
 
-  test("whether the server says 410, or 400 that the token is not valid", () => {
+  test("whether the server returns 410, or 400 because the token is not valid", () => {
     const world = worldIn["paging on"]()
     world.feed({ type: "refused", stream: world.stream, status: status(400, { message: "continue key is not valid" }) })
     expect(describePhase(world)).toBe("paging everything at once")
   })
 
-  test("is got round once a list: when everything at once fails too the next try waits, and begins with pages", () => {
+  test("is handled once per list: if the full list fails too, the next attempt waits and starts with pages", () => {
     const world = expire(expire(worldIn["paging on"]()))
     expect(describePhase(world)).toBe("backing off to list")
     world.feed({ type: "retry" })
@@ -37,13 +37,13 @@ describe("a continue token that has expired", () => {
     expect(describePhase(expire(world))).toBe("paging everything at once")
   })
 
-  test("of a server that answers everything in pages all the same leads to no second attempt", () => {
+  test("of a server that sends pages even without a limit leads to no second attempt", () => {
     const world = worldIn["paging everything at once"]()
     world.feed({ type: "page-complete", stream: world.stream, version: "100", continueToken: "token" })
     expect(describePhase(expire(world))).toBe("backing off to list")
   })
 
-  test("is followed by a list not older than what the pages were asked for", () => {
+  test("is followed by a list not older than the version of the pages", () => {
     const world = worldIn["watching unanswered"]()
     for (let time = 1; time <= 2; time++) {
       world.feed({ type: "malformed-line", stream: world.stream, description: "" })
@@ -58,11 +58,11 @@ describe("a continue token that has expired", () => {
   })
 })
 
-describe("a kind is said to be watched", () => {
+describe("a kind is reported as watched", () => {
   const states = (world: World): ReadonlyArray<string> =>
     world.commands.flatMap((command) => (command.type === "state" ? [command.state] : []))
 
-  test("when the server has answered the watch, and once", () => {
+  test("when the server has accepted the watch, and once", () => {
     const world = worldIn["watching unanswered"]()
     expect(states(world).at(-1)).toBe("listing")
     const opened = { type: "opened", stream: world.stream } as const
@@ -70,7 +70,7 @@ describe("a kind is said to be watched", () => {
     expect(world.feed(opened)).toEqual([])
   })
 
-  test("when the server answers the successor of a watch whose answer somebody holds back, and once", () => {
+  test("when the server accepts the successor of a watch whose response a proxy holds back, and once", () => {
     const world = worldIn["watching unanswered"]()
     world.feed({ type: "successor-due" })
     const [old, { successor }] = [world.stream, world]
@@ -80,7 +80,7 @@ describe("a kind is said to be watched", () => {
     expect(states(world).filter((state) => state === "watching")).toHaveLength(1)
   })
 
-  test("not when the server refuses it", () => {
+  test("not when the server rejects it", () => {
     for (const [code, state] of [
       [403, "forbidden"],
       [500, "failing"],
@@ -91,7 +91,7 @@ describe("a kind is said to be watched", () => {
     }
   })
 
-  test("also after its successor has taken over, without saying it again", () => {
+  test("also after its successor has taken over, without a second report", () => {
     const world = worldIn["watching with a successor"]()
     const { successor } = world
     const { length } = world.commands
@@ -103,7 +103,7 @@ describe("a kind is said to be watched", () => {
   })
 })
 
-test("a list that goes round a line that cannot be read says so, the other reasons speak for themselves", () => {
+test("a list that skips an unreadable line gives the reason in its detail, the other reasons need none", () => {
   const world = worldIn["watching unanswered"]()
   for (let time = 1; time <= 2; time++) {
     world.feed({ type: "malformed-line", stream: world.stream, description: "not JSON at byte 7" })
@@ -113,7 +113,7 @@ test("a list that goes round a line that cannot be read says so, the other reaso
     world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
   const detail = expect.stringMatching(/after version 100 could not be parsed, twice \(not JSON at byte 7\)/)
   expect(started().at(-1)).toEqual(["expired", detail])
-  // A list that fails and is tried again is the same list.
+  // A list that fails and is retried is the same list.
   world.feed({ type: "refused", stream: world.stream, status: status(500) })
   world.feed({ type: "retry" })
   expect(started().at(-1)).toEqual(["expired", detail])
@@ -127,7 +127,7 @@ describe("a cluster that another session found restored", () => {
   const lists = (world: World): ReadonlyArray<unknown> =>
     world.commands.flatMap((command) => (command.type === "list-started" ? [[command.reason, command.detail]] : []))
 
-  test("is listed at once where a watch stands, and no new epoch begins here", () => {
+  test("is listed at once while it is watched, and starts no new epoch here", () => {
     const world = worldIn["watching with a successor"]()
     const { length } = world.commands
     world.feed(restored)
@@ -147,7 +147,7 @@ describe("a cluster that another session found restored", () => {
     expect(world.commands.map(({ type }) => type)).not.toContain("epoch-started")
   })
 
-  test("leaves a first list one, without a gap, and begins it anew", () => {
+  test("keeps a first list a first list, without a gap, and restarts it", () => {
     const world = worldIn["paging on"]()
     world.feed(restored)
     expect(lists(world)).toEqual([

@@ -1,10 +1,10 @@
-/** Long random lives of the state machine: whatever comes in whatever order, it keeps its house in order and goes on. */
+/** Long random lives of the state machine: whatever inputs arrive in whatever order, it stays consistent and continues. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { Input } from "../../../src/kube/watch/protocol/protocol.ts"
 import { complete, status, truncated, World } from "./machine-world.ts"
 
-/** What happens next; a stream is chosen among the open ones, the closed ones and unknown ones. */
+/** The next input; a stream is chosen among the open ones, the closed ones and unknown ones. */
 interface Happening {
   readonly name: string
   readonly pick: number
@@ -37,7 +37,7 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
   const uid = pick === 9 ? "other" : flag ? "uid" : undefined
   switch (name) {
     case "delivered":
-      // An event, as only a stream that counts can bring it, after a list.
+      // An event, which only the current stream can bring, and only after a list.
       if (world.phase === "watching") {
         world.delivered = String(Number(world.delivered) + 1)
         world.progressed = true
@@ -74,7 +74,7 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
   }
 }
 
-/** Lives a life, telling `look` what each input led to. */
+/** Runs a life and calls `look` with the result of each input. */
 const live = (
   resumeVersion: string | undefined,
   happenings: ReadonlyArray<Happening>,
@@ -98,7 +98,7 @@ const live = (
 
 const resumed = fc.constantFrom(undefined, "100")
 
-describe("whatever comes in whatever order", () => {
+describe("whatever inputs arrive in whatever order", () => {
   test("there are never more than two streams, and none that the machine has forgotten", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
@@ -111,7 +111,7 @@ describe("whatever comes in whatever order", () => {
     )
   })
 
-  test("something will make it go on: a stream with a limit of silence, one timer, or one enquiry", () => {
+  test("something will make it continue: a stream with a silence limit, one timer, or one enquiry", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
         live(resumeVersion, happenings, (world) => {
@@ -123,14 +123,14 @@ describe("whatever comes in whatever order", () => {
     )
   })
 
-  test("a list that has begun is completed before any watch begins, and keeps its reason until then", () => {
+  test("a started list is completed before any watch starts, and keeps its reason until then", () => {
     fc.assert(
       fc.property(resumed, life, (resumeVersion, happenings) => {
         const { commands } = live(resumeVersion, happenings, () => undefined)
         let reason: string | undefined
         for (const command of commands) {
           if (command.type === "epoch-started") reason = "cluster-restored"
-          // A list is due for that, unless the first one is.
+          // Then a list is due, unless it is the first one.
           if (command.type === "history-forgotten") reason = undefined
           if (command.type === "list-started") {
             if (reason !== undefined) expect(command.reason).toBe(reason)

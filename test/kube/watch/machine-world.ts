@@ -1,4 +1,4 @@
-/** The surroundings of the state machine, as far as it can see them: what its commands have started and not yet ended. */
+/** The world outside the state machine, as far as it can see it: what its commands have started and not yet ended. */
 import { expect } from "vitest"
 import type { ApiStatus } from "../../../src/kube/status.ts"
 import { initialState, step } from "../../../src/kube/watch/protocol/machine.ts"
@@ -16,7 +16,7 @@ export const status = (code: number, more: Partial<ApiStatus> = {}): ApiStatus =
 export const complete = { tag: "complete", description: "" } as const
 export const truncated = { tag: "truncated", description: "" } as const
 
-/** Carries commands out in thought, and holds the machine to what it must never do. */
+/** Simulates the commands, and checks the machine's invariants. */
 export class World {
   state: WatchState = initialState
   readonly open = new Set<StreamId>()
@@ -29,14 +29,14 @@ export class World {
   progressed = false
   nowMs = 1000
   random = 0
-  /** Reason of the list that has begun and is not complete. */
+  /** Reason of the list that has started and is not complete. */
   listing: string | undefined
 
   get phase(): string {
     return this.state.phase.tag
   }
 
-  /** The stream that counts. */
+  /** The current stream. */
   get stream(): StreamId {
     const { phase } = this.state
     return "stream" in phase ? phase.stream : -1
@@ -47,14 +47,14 @@ export class World {
     return phase.tag === "watching" ? (phase.successor ?? -1) : -1
   }
 
-  /** Everything the machine needs to go on by itself. */
+  /** Everything the machine needs to continue by itself. */
   get goesOn(): boolean {
     const isWatched = [...this.open].every((stream) => this.limited.has(stream))
     return this.enquiry !== undefined || this.isRetryDue || (this.open.size > 0 && isWatched)
   }
 
   feed(input: Input): ReadonlyArray<Command> {
-    // What ends with its own input, the session forgets by itself.
+    // The session forgets by itself what ends with its own input.
     if (input.type === "ended" || input.type === "refused") this.#forget(input.stream)
     if (input.type === "page-complete" && this.phase === "paging") this.#forget(input.stream)
     if (input.type === "discovered" || input.type === "not-installed" || input.type === "discovery-failed") {
@@ -160,7 +160,7 @@ const allPaged = (): World => {
   return fed(world, { type: "page-complete", stream: world.stream, version: "100", continueToken: undefined })
 }
 
-/** Worlds in each phase, led there by what a server would say. */
+/** Worlds in each phase, brought there by what a server would send. */
 export const worldIn = {
   idle: () => new World(),
   discovering,

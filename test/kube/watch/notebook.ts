@@ -12,7 +12,7 @@ export interface Observed {
   readonly json: string
 }
 
-/** What a session says besides objects, as `what detail`. */
+/** A report of a session that is not about an object, as `what detail`. */
 export type Remark = `${
   | "list started"
   | "list completed"
@@ -23,16 +23,16 @@ export type Remark = `${
   | "state"
   | "credentials"} ${string}`
 
-/** Writes down everything a session tells its sink. Writable until a test says otherwise. */
+/** Records everything that a session reports to its sink. Writable until a test changes that. */
 export class Notebook implements WatchSink, SessionListener {
   readonly objects: Observed[] = []
   readonly remarks: Remark[] = []
-  /** Both, in the order they came: objects as `action name@version`. */
+  /** Both, in order: objects as `action name@version`. */
   readonly story: string[] = []
-  /** What was said of lists whose reason does not say it all. */
+  /** Details of lists whose reason alone is not enough. */
   readonly listDetails: string[] = []
   isWritable = true
-  /** Network reads told so far, and objects since the last one. */
+  /** Network reads so far, and objects since the last one. */
   reads = 0
   unfinished = 0
   /** Called after each object; may change {@link isWritable}. */
@@ -92,7 +92,7 @@ export class Notebook implements WatchSink, SessionListener {
     this.#note("credentials refused")
   }
 
-  /** Objects that came as events, as `action name@version`. */
+  /** Objects that arrived as events, as `action name@version`. */
   get events(): ReadonlyArray<string> {
     return this.objects.flatMap(({ fromList, action, name, version }) =>
       fromList ? [] : [`${action} ${name}@${version}`],
@@ -104,12 +104,12 @@ export class Notebook implements WatchSink, SessionListener {
     return this.remarks.flatMap((remark) => (remark.startsWith(`${what} `) ? [remark.slice(what.length + 1)] : []))
   }
 
-  /** The state told last, without its detail. */
+  /** The last reported state, without its detail. */
   get state(): string {
     return this.of("state").at(-1)?.split(":", 1)[0] ?? ""
   }
 
-  /** Names alive, if objects and complete lists are believed as a recorder would. */
+  /** Names of live objects, according to objects and complete lists, as a recorder would conclude. */
   get alive(): ReadonlyArray<string> {
     const alive = new Map<string, string>()
     let list: Set<string> | undefined

@@ -1,6 +1,6 @@
 /**
- * A server of ConfigMaps whose resource versions are names, not numbers: what the API allows and no server the sandbox is
- * modelled on does. Lists in one page, watches that replay everything after the version they name.
+ * A server of ConfigMaps whose resource versions are names, not numbers: the API allows that, but no server that the sandbox models does
+ * it. Lists in one page; watches replay everything after their version.
  */
 import { createServer, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -22,7 +22,7 @@ const discovery = {
   groupVersion: "v1",
   resources: [{ name: "configmaps", namespaced: true, kind: "ConfigMap", verbs: ["get", "list", "watch"] }],
 }
-/** As Kubernetes before 1.32 says it. */
+/** As Kubernetes before 1.32 words it. */
 const noStreamingList = {
   kind: "Status",
   code: 422,
@@ -42,7 +42,7 @@ export class OpaqueServer {
   readonly #live = new Map<string, object>()
   readonly #open = new Set<ServerResponse>()
   readonly #closers: Array<() => void> = []
-  /** The versions that watches began at. */
+  /** The versions that watches started at. */
   readonly watches: string[] = []
 
   private constructor() {
@@ -102,12 +102,12 @@ export class OpaqueServer {
     this.#live.delete(name)
   }
 
-  /** Cuts every watch. */
+  /** Disconnects every watch. */
   hangUp(): void {
     for (const response of this.#open) response.destroy()
   }
 
-  /** Turns the event loop until something is so; for very many turns at most. */
+  /** Turns the event loop until the condition is true, up to a large number of turns. */
   async sees(condition: () => boolean): Promise<void> {
     let turns = 0
     do {

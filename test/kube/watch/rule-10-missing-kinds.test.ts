@@ -12,7 +12,7 @@ const putWidget = ({ sandbox }: Watched, name: string): void => {
 }
 
 describe("rule 10", () => {
-  test("rule 10: a missing kind is looked for every 10 s, and recorded from its first object on", async () => {
+  test("rule 10: a missing kind is looked up every 10 s, and recorded from its first object on", async () => {
     const watched = await start({ gvk })
     for (let look = 1; look <= 3; look++) {
       expect(await watched.waits()).toBe(10_000)
@@ -49,7 +49,7 @@ describe("rule 10", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 10: a list that was due when the kind vanished is made when it is back", async () => {
+  test("rule 10: a list that was due when the kind vanished is made when the kind returns", async () => {
     const watched = await start({ gvk, before: (sandbox) => sandbox.register(widget) })
     await watched.isWatching()
     putWidget(watched, "a")
@@ -66,7 +66,7 @@ describe("rule 10", () => {
     expect(watched.notebook.alive).toEqual(["b"])
   })
 
-  test("rule 10: a list that a restored cluster made necessary is still that list when the kind is back", async () => {
+  test("rule 10: a list after a restored cluster keeps its reason when the kind returns", async () => {
     const watched = await start({ gvk, resumeVersion: "5000", before: (sandbox) => sandbox.register(widget) })
     await watched.sees(() => watched.session.phase.tag === "probing")
     watched.sandbox.faults.respond("widgets", 404, { times: 2, verb: "watch" })
@@ -78,7 +78,7 @@ describe("rule 10", () => {
     expect(new Set(watched.notebook.of("list started"))).toEqual(new Set(["cluster-restored"]))
   })
 
-  test("rule 10: discovery that fails is not a missing kind", async () => {
+  test("rule 10: a failed discovery does not mean a missing kind", async () => {
     const watched = await start({
       gvk,
       before: (sandbox) => {

@@ -1,4 +1,4 @@
-/** Rule 11 of docs/facts/watch-protocol.md: a reader that blocks is hung up on, and resumes where it was. */
+/** Rule 11 of docs/facts/watch-protocol.md: the server hangs up on a reader that blocks, which then resumes where it was. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -7,7 +7,7 @@ const { watching } = watchedSandboxes()
 const slowReaderLimit = 256 * 1024
 const padding = "x".repeat(20_000)
 
-/** Stops reading at the next event, changes objects until no buffer on the way takes any more, and has the server hang up. */
+/** Stops reading at the next event, changes objects until every buffer is full, and makes the server hang up. */
 const stallUntilHungUp = async (watched: Watched): Promise<void> => {
   const { notebook, sandbox, clock } = watched
   notebook.onObserved = () => {
@@ -42,7 +42,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 11: what the server forgot meanwhile is a gap of our own making", async () => {
+  test("rule 11: what the server forgot meanwhile is a gap caused by us", async () => {
     const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit, historyLimit: 100 } })
     await stallUntilHungUp(watched)
     unblock(watched)
@@ -58,7 +58,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "overload", "expired"])
   })
 
-  test("rule 11: a stall that cost nothing does not make a later expiry our fault", async () => {
+  test("rule 11: a stall without loss does not make us responsible for a later expiry", async () => {
     const watched = await watching({ before: holding("a"), sandbox: { slowReaderLimit } })
     await stallUntilHungUp(watched)
     unblock(watched)
@@ -72,7 +72,7 @@ describe("rule 11", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
   })
 
-  test("rule 11: streams due while nothing may be read are opened when it may, once", async () => {
+  test("rule 11: streams due while nothing may be read are opened later, once", async () => {
     const watched = await watching({ before: holding("a") })
     watched.notebook.isWritable = false
     watched.put("b")
@@ -104,7 +104,7 @@ describe("rule 11", () => {
   })
 })
 
-/** Ten minutes in which a stream that is not read must not be taken for dead. */
+/** Ten minutes in which an unread stream must not be considered dead. */
 const clockRuns = (watched: Watched): void => {
   for (let seconds = 0; seconds < 250; seconds++) watched.clock.advance(1000)
   expect(watched.session.phase.tag).toBe("watching")

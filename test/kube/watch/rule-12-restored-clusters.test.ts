@@ -1,4 +1,4 @@
-/** Rule 12 of docs/facts/watch-protocol.md: versions that lie ahead of the server, and other clusters. */
+/** Rule 12 of docs/facts/watch-protocol.md: versions that are ahead of the server, and other clusters. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -13,7 +13,7 @@ const relisted = async (watched: Watched): Promise<void> => {
 }
 
 describe("rule 12", () => {
-  test("rule 12: a version from disk that the server has reached is resumed at, without a list", async () => {
+  test("rule 12: a version from disk that the server has reached is resumed, without a list", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a", "b", "c")(sandbox)
@@ -28,7 +28,7 @@ describe("rule 12", () => {
     expect(watched.notebook.of("cluster")).toEqual([watched.sandbox.clusterUid])
   })
 
-  test("rule 12: a version from disk ahead of the server begins a new epoch with a list", async () => {
+  test("rule 12: a version from disk ahead of the server starts a new epoch with a list", async () => {
     const watched = await start({ before: holding("a"), resumeVersion: "999999" })
     await relisted(watched)
     expect(watched.notebook.of("epoch")[0]).toContain("behind 999999")
@@ -47,7 +47,7 @@ describe("rule 12", () => {
     expect(watched.notebook.alive).toEqual(["a"])
   })
 
-  test("rule 12: where kube-system may not be read, versions alone decide", async () => {
+  test("rule 12: if kube-system may not be read, only versions decide", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a")(sandbox)
@@ -76,7 +76,7 @@ describe("rule 12", () => {
     },
   )
 
-  test("rule 12: another cluster is noticed although its versions are higher, also on the recording's first day", async () => {
+  test("rule 12: another cluster is noticed even if its versions are higher, also on the recording's first day", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.restart({ revision: "new" })
     for (let change = 0; change < 1100; change++) watched.sandbox.put("v1.Secret", { metadata: { name: "s" } })
@@ -86,7 +86,7 @@ describe("rule 12", () => {
     expect(watched.notebook.alive).toEqual(["b"])
   })
 
-  test("rule 12: a restart without another past costs a probe and loses nothing", async () => {
+  test("rule 12: a restart with the same history costs a probe and loses nothing", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.restart()
     watched.put("b")
@@ -102,14 +102,14 @@ describe("rule 12", () => {
     watched.clock.advance(60_000)
     await watched.bookmark()
     await goBackUnseen(watched)
-    // The server accepts a version it has not reached, and says nothing.
+    // The server accepts a version it has not reached, and sends nothing.
     for (let seconds = 0; seconds < 188 && watched.session.phase.tag === "watching"; seconds++)
       watched.clock.advance(1000)
     await relisted(watched)
     expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
   })
 
-  test("rule 12: a watch that brings nothing in its whole life is followed by a probe, for servers without bookmarks", async () => {
+  test("rule 12: a watch without events in its whole life is followed by a probe, for servers without bookmarks", async () => {
     const watched = await watching({ before: holding("a", "b", "c") })
     await goBackUnseen(watched)
     watched.clock.advance(295_000)
@@ -119,7 +119,7 @@ describe("rule 12", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "cluster-restored"])
   })
 
-  test("rule 12: a list that ends below what is recorded begins a new epoch, however it came about", async () => {
+  test("rule 12: a list that ends below what is recorded starts a new epoch, whatever caused it", async () => {
     const watched = await watching({ before: holding("a", "b", "c", "d") })
     watched.put("a")
     watched.put("a")
@@ -135,7 +135,7 @@ describe("rule 12", () => {
   })
 })
 
-/** The watch ends properly, and the server goes back to an earlier past before the next one begins. */
+/** The watch ends cleanly, and the server goes back to an earlier state before the next one starts. */
 const goBackUnseen = async (watched: Watched): Promise<void> => {
   watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
   watched.put("a")

@@ -42,7 +42,7 @@ describe("rule 13", () => {
     server.delete("a", "0dd")
     await server.sees(() => notebook.events.length === 2)
     clock.advance(295_000)
-    // The successor's request is still on its way, so that it is sent both of these once more.
+    // The successor's request is still under way, so both of these are sent to it once more.
     server.put("b", "aa")
     server.put("b", "ab")
     await server.sees(() => session.statistics.repeated === 2)

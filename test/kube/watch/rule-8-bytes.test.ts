@@ -1,11 +1,11 @@
-/** Rule 8 of docs/facts/watch-protocol.md: bytes are kept as they came, whatever their white space, and broken ones heal. */
+/** Rule 8 of docs/facts/watch-protocol.md: bytes are kept as they came, whatever their white space, and damaged ones are read again. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
 const { start, watching } = watchedSandboxes()
 
 describe("rule 8", () => {
-  test("rule 8: objects are handed over byte for byte", async () => {
+  test("rule 8: objects are delivered byte for byte", async () => {
     const watched = await watching()
     watched.put('ä\u2028-"quoted"', { text: "line\nbreak \u{1f600} \\u0041", empty: "" })
     watched.put("b")
@@ -33,7 +33,7 @@ describe("rule 8", () => {
     },
   )
 
-  test("rule 8: a line that is cut off is no line: the watch resumes before it", async () => {
+  test("rule 8: a truncated line is not a line: the watch resumes before it", async () => {
     const watched = await watching({ before: holding("a") })
     for (const bytes of [1, 20, 150]) {
       watched.sandbox.faults.truncate("configmaps", bytes)
@@ -51,7 +51,7 @@ describe("rule 8", () => {
     '{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"a"}}}',
     "[]",
     '{"type":"NEW"}',
-  ])("rule 8: a line that cannot be read is reported, and the watch resumed before it: %s", async (line) => {
+  ])("rule 8: a line that cannot be read is reported, and the watch resumes before it: %s", async (line) => {
     const watched = await watching({ before: holding("a") })
     const before = watched.put("a")
     watched.sandbox.faults.garbage("configmaps", line)
@@ -66,7 +66,7 @@ describe("rule 8", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 8: a line that cannot be read a second time at the same place is gone round with a list", async () => {
+  test("rule 8: a line that cannot be read twice at the same place is skipped with a list", async () => {
     const watched = await watching({ before: holding("a") })
     const version = watched.session.delivered
     for (let time = 1; time <= 2; time++) {
@@ -79,7 +79,7 @@ describe("rule 8", () => {
     expect(watched.notebook.of("list started")).toEqual(["first", "expired"])
     expect(watched.notebook.listDetails).toEqual([expect.stringMatching(/could not be parsed, twice/)])
     expect(watched.notebook.of("state").at(-2)).toBe(`listing: ${watched.notebook.listDetails[0]}`)
-    // The server has not lost the version, so it need not be asked for the very latest state.
+    // The server has not lost the version, so the very latest state is not required.
     const list = watched.queries("watch").at(-1)
     expect([list?.get("sendInitialEvents"), list?.get("resourceVersion")]).toEqual(["true", version])
     watched.put("b")
@@ -101,7 +101,7 @@ describe("rule 8", () => {
     expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
   })
 
-  test("rule 8: a list that cannot be read is made again", async () => {
+  test("rule 8: a list that cannot be read is repeated", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a", "b")(sandbox)

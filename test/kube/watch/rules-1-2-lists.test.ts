@@ -1,4 +1,4 @@
-/** Rules 1 and 2 of docs/facts/watch-protocol.md: what is asked for, and how lists are made. */
+/** Rules 1 and 2 of docs/facts/watch-protocol.md: what is requested, and how lists are made. */
 import { describe, expect, test } from "vitest"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -9,7 +9,7 @@ const numbered = (count: number): ReadonlyArray<string> =>
 const initial = { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: "true" }
 
 describe("rule 1", () => {
-  test("rule 1: from discovery to the watch in one go, and then nothing but the watch", async () => {
+  test("rule 1: from discovery to the watch directly, and then only the watch", async () => {
     const watched = await watching({ before: holding("a", "b") })
     expect(watched.notebook.story.filter((line) => !line.startsWith("cluster"))).toEqual([
       "state listing: first list",
@@ -26,7 +26,7 @@ describe("rule 1", () => {
     expect(watched.queries("list")).toEqual([])
   })
 
-  test("rule 1: failures in a row are answered with client-go's back-off", async () => {
+  test("rule 1: repeated failures use client-go's back-off", async () => {
     const watched = await start({ before: (sandbox) => sandbox.faults.respond("configmaps", 500, { times: 8 }) })
     const waits: number[] = []
     for (let failure = 1; failure <= 8; failure++) {
@@ -37,7 +37,7 @@ describe("rule 1", () => {
     await watched.isWatching()
   })
 
-  test("rule 1: 2 minutes of quiet forget the failures before them, less does not", async () => {
+  test("rule 1: 2 minutes of quiet reset the back-off, less does not", async () => {
     const watched = await watching({ before: holding("a") })
     const waits: number[] = []
     for (const quiet of [0, 0, 119, 121]) {
@@ -49,11 +49,11 @@ describe("rule 1", () => {
       await watched.isWatching()
       await watched.caughtUp()
     }
-    // The clock has passed the waits themselves since the failure, too.
+    // The clock has also passed the waits themselves since the failure.
     expect(waits).toEqual([800, 1600, 800, 800])
   })
 
-  test("rule 1: jitter doubles the wait at most", async () => {
+  test("rule 1: jitter at most doubles the wait", async () => {
     const watched = await start({
       random: () => 0.999,
       before: (sandbox) => sandbox.faults.respond("discovery", 503, { times: 1 }),
@@ -64,7 +64,7 @@ describe("rule 1", () => {
 })
 
 describe("rule 2", () => {
-  test("rule 2: asks for the streaming list, whatever the server, and goes on with the same stream", async () => {
+  test("rule 2: requests the streaming list from any server, and continues with the same stream", async () => {
     const watched = await watching({ before: holding("a"), labelSelector: "x!=y", fieldSelector: "metadata.name!=b" })
     const [query, ...others] = watched.queries("watch")
     expect(others).toEqual([])
@@ -81,7 +81,7 @@ describe("rule 2", () => {
     expect(watched.notebook.events).toEqual([`applied ${change}`])
   })
 
-  test("rule 2: a 422 naming sendInitialEvents leads to pages, and is remembered", async () => {
+  test("rule 2: a 422 naming sendInitialEvents leads to pages, which is remembered", async () => {
     const watched = await watching({ before: holding(...numbered(1001)), sandbox: { streamingList: "rejected" } })
     expect(watched.notebook.objects).toHaveLength(1001)
     const [first, second, third, ...others] = watched.queries("list")
@@ -96,7 +96,7 @@ describe("rule 2", () => {
     expect(watched.queries("list")).toHaveLength(6)
   })
 
-  test("rule 2: a server that ignores sendInitialEvents is given up after 30 s without an event, and paged from then on", async () => {
+  test("rule 2: a server that ignores sendInitialEvents gets 30 s without an event, and is paged from then on", async () => {
     const watched = await start({ before: holding("a", "b"), sandbox: { streamingList: "unknown" } })
     await watched.sees(() => watched.notebook.objects.length === 2)
     watched.clock.advance(29_000)
@@ -123,7 +123,7 @@ describe("rule 2", () => {
     expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
   })
 
-  test("rule 2: items of a list are handed over before the response has ended", async () => {
+  test("rule 2: items of a list are delivered before the response has ended", async () => {
     const watched = await start({
       before: holding(...numbered(400)),
       sandbox: { streamingList: "rejected" },
@@ -155,7 +155,7 @@ describe("rule 2", () => {
       sink: (notebook) => {
         notebook.onObserved = () => {
           if (notebook.objects.length !== 10) return
-          // While the first page is read its objects change, more often than the server remembers.
+          // While the first page is read, its objects change more often than the server remembers.
           for (let change = 1; change < 10; change++) watched.put(`object-${change}`)
           watched.delete("object-0")
         }
@@ -166,7 +166,7 @@ describe("rule 2", () => {
     const lists = watched.requests("list")
     expect(lists.map(({ status }) => status)).toEqual([200, 410, 200])
     expect(watched.queries("list").map((query) => [...query.keys()])).toEqual([["limit"], ["limit", "continue"], []])
-    // The first of them was refused as a streaming list; the pages count for nothing once everything is asked for.
+    // The first of them was rejected as a streaming list; the pages are discarded once everything is requested.
     expect(watched.notebook.of("list started")).toEqual(["first", "first", "first"])
     expect(watched.notebook.of("list completed")).toEqual([watched.sandbox.resourceVersion])
     expect(watched.notebook.of("state").filter((state) => state.startsWith("failing"))).toEqual([])
@@ -187,7 +187,7 @@ describe("rule 2", () => {
     })
     for (let failure = 0; failure < 3; failure++) await watched.passes()
     await watched.isWatching()
-    // The watch's own: the look at its bytes, its successor, and the server's end of it.
+    // Those of the watch: its silence check, its successor, and the server's end of it.
     expect(watched.clock.pending).toBe(3)
   })
 })

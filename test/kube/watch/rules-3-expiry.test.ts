@@ -4,7 +4,7 @@ import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
 const { start, watching } = watchedSandboxes()
 
-/** The server is away while more happens than it remembers: `b` is deleted, `c` made anew. */
+/** While disconnected, more happens than the server remembers: `b` is deleted, `c` created again. */
 const missEverything = async (watched: Watched): Promise<void> => {
   await watched.sandbox.faults.refuseConnections()
   watched.delete("b")
@@ -19,7 +19,7 @@ const missEverything = async (watched: Watched): Promise<void> => {
 }
 
 describe("rule 3", () => {
-  test("rule 3: HTTP 410 and in-stream 410 lead to the same: one list of the present state, and the watch after it", async () => {
+  test("rule 3: HTTP 410 and in-stream 410 both lead to one list of the present state, and the watch after it", async () => {
     const stories: Array<ReadonlyArray<string>> = []
     const answered: string[] = []
     for (const expiredAs of ["http", "stream"] as const) {
@@ -37,13 +37,13 @@ describe("rule 3", () => {
       stories.push(watched.notebook.story.filter((line) => !line.startsWith("cluster ") && !line.includes("ECONN")))
     }
     const [byStatus = [], inStream = []] = stories
-    // The 200 before an error in the stream is told as what it is.
+    // The 200 before an error in the stream is reported as such.
     const at = inStream.lastIndexOf(answered[1] ?? "")
     expect(inStream.toSpliced(at, 1)).toEqual(byStatus)
     expect([byStatus, inStream].map((story) => story.filter((line) => answered.includes(line)).length)).toEqual([1, 2])
   })
 
-  test("rule 3: with pages, too, the list after an expiry names no version, and continues after it", async () => {
+  test("rule 3: with pages, too, the list after an expiry names no version, and the watch continues after it", async () => {
     const watched = await watching({
       before: holding("a", "b", "c"),
       sandbox: { historyLimit: 3, streamingList: "rejected" },
@@ -57,7 +57,7 @@ describe("rule 3", () => {
     expect(watched.notebook.events.at(-1)).toBe(`applied ${change}`)
   })
 
-  test("rule 3: a watch that is told 410 in its middle has delivered everything before it", async () => {
+  test("rule 3: a watch that gets 410 in its middle has delivered everything before it", async () => {
     const watched = await watching({ before: holding("a") })
     const change = watched.put("b")
     watched.sandbox.faults.expireWatches()
@@ -65,11 +65,11 @@ describe("rule 3", () => {
     await watched.sees(() => watched.notebook.of("list completed").length === 2)
     expect(watched.notebook.events).toEqual([`applied ${change}`])
     expect(watched.notebook.alive).toEqual(["b"])
-    // What came before the 410 is not left to wait for the next read.
+    // Events before the 410 do not wait for the next read.
     expect(watched.notebook.unfinished).toBe(0)
   })
 
-  test("rule 3: a list that is told 410 is made again from the latest state", async () => {
+  test("rule 3: a list that gets 410 is repeated from the latest state", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a")(sandbox)

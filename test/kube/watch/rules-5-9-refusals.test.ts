@@ -1,4 +1,4 @@
-/** Rules 5 and 9 of docs/facts/watch-protocol.md: servers that ask for patience, and servers that keep expiring. */
+/** Rules 5 and 9 of docs/facts/watch-protocol.md: servers that ask clients to wait, and servers whose versions keep expiring. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -37,7 +37,7 @@ describe("rule 5", () => {
     },
   )
 
-  test("rule 5: the back-off counts where it is longer than Retry-After", async () => {
+  test("rule 5: the back-off applies if it is longer than Retry-After", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 429, { verb: "watch", times: 4, retryAfterSeconds: 1 })
     reopen(watched)
@@ -50,7 +50,7 @@ describe("rule 5", () => {
     await watched.isWatching()
   })
 
-  test("rule 5: 429 and 500 inside the stream keep the version as well", async () => {
+  test("rule 5: 429 and 500 inside the stream keep the version too", async () => {
     const watched = await watching({ before: holding("a") })
     const status = { kind: "Status", status: "Failure", code: 429, details: { retryAfterSeconds: 5 } }
     watched.sandbox.faults.garbage("configmaps", JSON.stringify({ type: "ERROR", object: status }))
@@ -65,7 +65,7 @@ describe("rule 5", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 5: a list is asked to be patient, too", async () => {
+  test("rule 5: Retry-After applies to a list, too", async () => {
     const watched = await start({
       before: (sandbox) => sandbox.faults.respond("configmaps", 429, { times: 1, retryAfterSeconds: 3 }),
     })
@@ -73,7 +73,7 @@ describe("rule 5", () => {
     await watched.isWatching()
   })
 
-  test("rule 5: missing permission is its own state, tried again soon, since servers that start refuse everything, then every 30 s, and said how to mend", async () => {
+  test("rule 5: a missing permission is a state of its own, retried soon, since starting servers reject everything, then every 30 s, with a hint how to fix it", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 403, { verb: "watch", times: 8 })
     reopen(watched)
@@ -87,7 +87,7 @@ describe("rule 5", () => {
     await watched.isWatching()
   })
 
-  test("rule 5: refused credentials are reported, and fresh ones tried at once", async () => {
+  test("rule 5: rejected credentials are reported, and new ones tried at once", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.setToken("fresh")
     reopen(watched)
@@ -119,7 +119,7 @@ describe("rule 9", () => {
     await watched.isWatching()
   })
 
-  test("rule 9: a server that answers every resumption with 410 is asked for four lists a minute at most", async () => {
+  test("rule 9: a server that returns 410 to every resumption gets at most four lists a minute", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.forceExpired("configmaps", 1000)
     let lists = 0

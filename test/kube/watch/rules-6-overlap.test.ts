@@ -7,7 +7,7 @@ const { watching } = watchedSandboxes()
 /** ms by which watches overlap. */
 const overlap = 5000
 
-/** Lets time pass until the successor is due; its request is on its way when this returns. */
+/** Lets time pass until the successor is due; its request is under way when this returns. */
 const successorDue = (watched: Watched): void => {
   const { clock, session } = watched
   while (session.phase.tag === "watching" && session.phase.successor === undefined) clock.advance(clock.untilNext ?? 0)
@@ -15,10 +15,10 @@ const successorDue = (watched: Watched): void => {
 }
 
 describe("rule 6", () => {
-  test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays dead", async () => {
+  test("rule 6: an object changed five times and deleted while two watches overlap is recorded once each, and stays deleted", async () => {
     const watched = await watching({ before: holding("a", "b") })
     successorDue(watched)
-    // The successor asks for what follows the version delivered last, so the server sends it all of this once more.
+    // The successor requests what follows the version delivered last, so the server sends all of this once more.
     for (let change = 0; change < 5; change++) watched.put("a", { change: String(change) })
     watched.delete("a")
     await watched.caughtUp()
@@ -28,7 +28,7 @@ describe("rule 6", () => {
     await watched.sees(() => watched.sandbox.watchCount() === 1)
   })
 
-  test("rule 6: what happens in the overlap arrives once, whichever of both watches is faster", async () => {
+  test("rule 6: an event in the overlap arrives once, whichever of the two watches is faster", async () => {
     const watched = await watching({ before: holding("a") })
     successorDue(watched)
     await watched.sees(() => watched.sandbox.watchCount() === 2)
@@ -41,7 +41,7 @@ describe("rule 6", () => {
     expect(watched.notebook.events).toEqual(watched.ledger().slice(1))
   })
 
-  test("rule 6: a quiet successor waits until the old watch ends, and goes on from there", async () => {
+  test("rule 6: a quiet successor waits until the old watch ends, and continues from there", async () => {
     const watched = await watching({ before: holding("a") })
     await watched.bookmark()
     successorDue(watched)
@@ -53,11 +53,11 @@ describe("rule 6", () => {
     await watched.caughtUp()
     expect(watched.notebook.events).toEqual([`applied ${change}`])
     expect(watched.session.statistics.relists).toBe(0)
-    // Its bookmark has said that the server is not behind us.
+    // Its bookmark has shown that the server is not behind us.
     expect(watched.queries("list")).toEqual([])
   })
 
-  test("rule 6: a successor that is refused leaves the old watch alone", async () => {
+  test("rule 6: a rejected successor leaves the old watch alone", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 500, { verb: "watch", times: 1 })
     successorDue(watched)

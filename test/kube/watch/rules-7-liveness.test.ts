@@ -1,4 +1,4 @@
-/** Rule 7 of docs/facts/watch-protocol.md: which silence is a dead connection. */
+/** Rule 7 of docs/facts/watch-protocol.md: which silence means a dead connection. */
 import { describe, expect, test } from "vitest"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
@@ -6,14 +6,14 @@ const { start, watching } = watchedSandboxes()
 
 const minute = 60_000
 
-/** Two bookmarks a minute apart: the server's rhythm is known. */
+/** Two bookmarks a minute apart: the server's interval is known. */
 const knowRhythm = async (watched: Watched): Promise<void> => {
   await watched.bookmark()
   watched.clock.advance(minute)
   await watched.bookmark()
 }
-/** Seconds until the session gives its stream up, in steps of half a second, less than any back-off. */
-const secondsUntilGivenUp = (watched: Watched): number => {
+/** Seconds until the session closes its stream, in steps of half a second, less than any back-off. */
+const secondsUntilClosed = (watched: Watched): number => {
   for (let seconds = 0.5; seconds < 2000; seconds += 0.5) {
     watched.clock.advance(500)
     if (watched.session.phase.tag === "backing-off") return seconds
@@ -28,7 +28,7 @@ describe("rule 7", () => {
     watched.sandbox.faults.blackHole("configmaps")
     watched.put("a")
     watched.delete("a")
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(150)
     expect(seconds).toBeLessThanOrEqual(150 * 1.25)
     expect(watched.notebook.state).toBe("failing")
@@ -40,15 +40,15 @@ describe("rule 7", () => {
     expect(watched.notebook.of("list started")).toEqual(["first"])
   })
 
-  test("rule 7: without bookmarks a stream is dead 15 s after the life it was given", async () => {
+  test("rule 7: without bookmarks a stream is dead 15 s after its requested life", async () => {
     const watched = await watching({ before: holding("a"), policy: { overlapSeconds: 0 } })
     watched.sandbox.faults.blackHole("configmaps")
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(315)
     expect(seconds).toBeLessThanOrEqual(315 * 1.25)
   })
 
-  test("rule 7: bookmarks alone keep a quiet stream alive, also when they come late", async () => {
+  test("rule 7: bookmarks alone keep a quiet stream alive, even late ones", async () => {
     const watched = await watching({ before: holding("a"), policy: { watchLifeSeconds: [3600, 3600] } })
     await knowRhythm(watched)
     for (const seconds of [60, 70, 110, 60, 140, 145, 60]) {
@@ -59,7 +59,7 @@ describe("rule 7", () => {
     expect(watched.notebook.of("state").filter((state) => !/^(listing|watching)/.test(state))).toEqual([])
   })
 
-  test("rule 7: events alone keep a stream alive as well", async () => {
+  test("rule 7: events alone keep a stream alive too", async () => {
     const watched = await watching({ before: holding("a"), policy: { watchLifeSeconds: [3600, 3600] } })
     await knowRhythm(watched)
     for (let round = 0; round < 6; round++) {
@@ -71,7 +71,7 @@ describe("rule 7", () => {
     expect(watched.session.statistics.watches).toBe(0)
   })
 
-  test("rule 7: an outage between two bookmarks is not their interval", async () => {
+  test("rule 7: an outage between two bookmarks does not count as their interval", async () => {
     const watched = await watching({ before: holding("a") })
     await knowRhythm(watched)
     watched.sandbox.faults.respond("configmaps", 503, { verb: "watch", times: 1, retryAfterSeconds: 600 })
@@ -81,10 +81,10 @@ describe("rule 7", () => {
     await watched.isWatching()
     await knowRhythm(watched)
     watched.sandbox.faults.blackHole("configmaps")
-    expect(secondsUntilGivenUp(watched)).toBeLessThanOrEqual(150 * 1.25)
+    expect(secondsUntilClosed(watched)).toBeLessThanOrEqual(150 * 1.25)
   })
 
-  test("rule 7: a bookmark right after another, as before a server closes a watch, is not the rhythm", async () => {
+  test("rule 7: a bookmark right after another, as before a server closes a watch, does not count as the interval", async () => {
     const watched = await watching({ before: holding("a") })
     await watched.bookmark()
     watched.clock.advance(100)
@@ -94,7 +94,7 @@ describe("rule 7", () => {
     expect(watched.session.phase.tag).toBe("watching")
   })
 
-  test("rule 7: a list that gets no answer for 60 s is given up and tried again", async () => {
+  test("rule 7: a list without a response for 60 s is aborted and retried", async () => {
     const watched = await start({
       before: (sandbox) => {
         holding("a")(sandbox)
@@ -102,7 +102,7 @@ describe("rule 7", () => {
       },
     })
     await watched.sees(() => watched.sandbox.requests.count({ resource: "configmaps" }) === 1)
-    const seconds = secondsUntilGivenUp(watched)
+    const seconds = secondsUntilClosed(watched)
     expect(seconds).toBeGreaterThanOrEqual(60)
     expect(seconds).toBeLessThanOrEqual(60 * 1.25)
     watched.sandbox.faults.resume()

@@ -1,4 +1,4 @@
-/** What a session adds to the machine and its readers, with a server that a test plays by hand. */
+/** What a session adds to the machine and its readers, with a server that the test simulates by hand. */
 import { describe, expect, test } from "vitest"
 import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
@@ -13,7 +13,7 @@ const event = (type: string, version: number, more: object = {}): string =>
   `${JSON.stringify({ type, object: { metadata: { name: "a", uid: "u", resourceVersion: String(version), ...more } } })}\n`
 const initialEventsEnd = { annotations: { "k8s.io/initial-events-end": "true" } }
 
-/** One request, played by the test. */
+/** One request, simulated by the test. */
 class Request implements HttpStream {
   readonly path: string
   readonly #handler: ResponseHandler
@@ -42,7 +42,7 @@ class Request implements HttpStream {
     this.#handler.head(200, headers)
   }
 
-  /** One network read. As the real client, it is silent about a read in whose middle it was aborted. */
+  /** One network read. Like the real client, it does not report a read in whose middle it was aborted. */
   read(...lines: ReadonlyArray<string>): void {
     const bytes = Buffer.from(lines.join(""))
     this.bytesReceived += bytes.length
@@ -103,7 +103,7 @@ const playWatching = async () => {
 }
 
 describe("a session", () => {
-  test("never takes completeness back when a successor's bookmark lags behind the old watch", async () => {
+  test("never lowers completeness when a successor's bookmark lags behind the old watch", async () => {
     const { requests, last, clock, notebook, session } = await playWatching()
     const [old] = requests
     clock.advance(295_000)
@@ -117,7 +117,7 @@ describe("a session", () => {
     expect([old?.isAborted, requests.length]).toEqual([true, 2])
   })
 
-  test("lets what came before a failure in the same read be sent at once", async () => {
+  test("sends what came before a failure in the same read at once", async () => {
     for (const bad of [event("ERROR", 0), "nonsense\n"]) {
       const { last, notebook } = await playWatching()
       last().read(event("MODIFIED", 11), bad, event("MODIFIED", 12))
@@ -126,7 +126,7 @@ describe("a session", () => {
     }
   })
 
-  test("does not keep an exception of the recorder from the thread it belongs to", async () => {
+  test("does not catch an exception of the recorder", async () => {
     const { last, notebook } = await playWatching()
     notebook.onObserved = () => {
       throw new Error("a bug")
@@ -134,7 +134,7 @@ describe("a session", () => {
     expect(() => last().read(event("MODIFIED", 11))).toThrow("a bug")
   })
 
-  test("knows by how much the server's clock is ahead, until a server does not tell", async () => {
+  test("knows how far the server's clock is ahead, until a server does not send its time", async () => {
     const { last, clock, session } = await play()
     last().head(new Map([["date", new Date(clock.wallMicros() / 1000 + 3000).toUTCString()]]))
     expect(session.statistics.clockSkewMs).toBe(3000)
@@ -154,10 +154,10 @@ describe("a session", () => {
     expect(session.statistics.bytes - bytes).toBe(Buffer.byteLength(lines.join("")))
   })
 
-  test("says that a kind is watched when the server has answered its watch, after its list was handed over", async () => {
+  test("reports a kind as watched when the server has accepted its watch, after its list was delivered", async () => {
     const { requests, last, notebook } = await play()
     last().head()
-    // A streaming list that ends without its bookmark: from a server that does not know it.
+    // A streaming list that ends without its bookmark, from a server that does not support it.
     last().end()
     last().head()
     const items = [{ metadata: { name: "a", uid: "u", resourceVersion: "5" } }]
@@ -184,7 +184,7 @@ describe("a session", () => {
     expect(last().path).toContain("resourceVersion=10")
   })
 
-  test("stopped, has aborted every stream, holds no timer, and ignores what is answered late", async () => {
+  test("when stopped, has aborted every stream, holds no timer, and ignores late results", async () => {
     const { requests, clock, notebook, session } = await playWatching()
     clock.advance(295_000)
     session.stop()
@@ -200,14 +200,14 @@ describe("a session", () => {
     expect([requests.length, session.phase.tag]).toEqual([2, "stopped"])
   })
 
-  test("stopped during discovery, asks for nothing more", async () => {
+  test("when stopped during discovery, requests nothing more", async () => {
     const { requests, session } = await play({ type: "not-installed" })
     session.stop()
     await turn()
     expect([requests.length, session.phase.tag]).toEqual([0, "stopped"])
   })
 
-  test("hurries nothing that is not waiting after a failure", async () => {
+  test("retries early only what is waiting after a failure", async () => {
     const { requests, session } = await playWatching()
     session.retryNow()
     expect(requests).toHaveLength(1)

@@ -1,6 +1,6 @@
 /**
- * A sandbox and one watch session on it, over real HTTP, both on one clock that moves when told to. Nothing here waits
- * for time to pass; `sees` turns the event loop until the sockets have done their work.
+ * A sandbox and one watch session on it, over real HTTP, both on one clock that the test moves. Nothing here waits for time to pass; `sees`
+ * turns the event loop until the sockets have done their work.
  */
 import { afterEach, expect } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
@@ -14,7 +14,7 @@ import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 import { Notebook } from "./notebook.ts"
 
-/** Turns of the event loop; both ends live in this process, so what comes at all comes within some hundred. */
+/** Turns of the event loop; both ends are in this process, so whatever arrives at all arrives within a few hundred. */
 const patience = 300_000
 
 const configMap = { group: "", version: "v1", kind: "ConfigMap" }
@@ -28,7 +28,7 @@ export interface WatchedOptions {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** In [0, 1); default 0, so that every wait is the shortest. */
+  /** Returns a number in [0, 1); default 0, so that every wait is the shortest. */
   readonly random?: () => number
   /** Runs before the session starts. */
   readonly before?: (sandbox: Sandbox) => unknown
@@ -90,7 +90,7 @@ export class Watched {
     return watched
   }
 
-  /** One watch is open, and both ends think so. */
+  /** One watch is open according to both ends. */
   isWatching(): Promise<void> {
     return this.sees(() => {
       const asked = this.requests("watch")
@@ -99,7 +99,7 @@ export class Watched {
     })
   }
 
-  /** Creates or changes a ConfigMap; answers `name@version`. */
+  /** Creates or changes a ConfigMap; returns `name@version`. */
   put(name: string, data: Record<string, string> = {}): string {
     const { metadata } = this.sandbox.put("v1.ConfigMap", { metadata: { name }, data })
     return `${name}@${metadata.resourceVersion}`
@@ -136,7 +136,7 @@ export class Watched {
     await this.sees(() => this.session.statistics.bookmarks >= before + count)
   }
 
-  /** Waits until the machine has nothing to do but wait; answers for how many ms. */
+  /** Waits until the machine is only waiting; returns for how many ms. */
   async waits(): Promise<number> {
     await this.sees(() => this.isWaiting)
     return this.#asked
@@ -154,7 +154,7 @@ export class Watched {
     return tag === "backing-off" || tag === "absent"
   }
 
-  /** Turns the event loop until something is so. When it is not after very many turns, tells what happened instead. */
+  /** Turns the event loop until the condition is true. If it is not after very many turns, reports what happened instead. */
   async sees(condition: () => boolean): Promise<void> {
     let turns = 0
     do {
@@ -172,14 +172,14 @@ export class Watched {
     return this.sandbox.requests.entries({ resource: this.plural, verb })
   }
 
-  /** What the ledger holds, as the notebook tells events. */
+  /** The contents of the ledger, in the notebook's notation. */
   ledger(): ReadonlyArray<string> {
     return this.sandbox.ledger
       .of("v1.ConfigMap")
       .map(({ action, name, resourceVersion }) => `${action} ${name}@${resourceVersion}`)
   }
 
-  /** Stops everything, and holds every session to what none may ever do. */
+  /** Stops everything, and checks the invariants of every session. */
   async close(): Promise<void> {
     const { sandbox, session, clock, client } = this
     session.stop()

@@ -32,7 +32,7 @@ const written = ({ incarnation, number, payload }: FrameFields): Uint8Array => {
   return bytes
 }
 
-/** What `read` answers, or the kind of error that it throws. */
+/** The result of `read`, or the kind of error that it throws. */
 const outcome = <Value>(read: () => Value): Value | string => {
   try {
     return read()
@@ -60,7 +60,7 @@ const spoiltBytes = (valid: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> 
   )
 
 describe("the envelope of a frame", () => {
-  test("what is written is read again, wherever in the memory it stands", () => {
+  test("reads back what was written, at any position in memory", () => {
     fc.assert(
       fc.property(frames, fc.nat(50), (frame, offset) => {
         const memory = new Uint8Array(new SharedArrayBuffer(offset + envelopeBytes + frame.payload.length + 7)).fill(
@@ -89,7 +89,7 @@ describe("the envelope of a frame", () => {
     )
   })
 
-  test("any protobuf reader reads what it writes, as proto/mailbox.proto says", () => {
+  test("any protobuf reader reads what it writes, according to proto/mailbox.proto", () => {
     fc.assert(
       fc.property(frames, (frame) => {
         const read = frameType.toObject(frameType.decode(written(frame)), { defaults: true }) as FrameFields
@@ -119,7 +119,7 @@ describe("the envelope of a frame", () => {
     expect({ ...read, payload: Uint8Array.from(read.payload) }).toEqual(frame)
   })
 
-  test("spoilt bytes are a RangeError or what protobuf reads from them, never anything else", () => {
+  test("damaged bytes are a RangeError or are read as protobuf reads them, never anything else", () => {
     let refused = 0
     fc.assert(
       fc.property(spoiltBytes(frames.map(written)), (bytes) => {
@@ -140,7 +140,7 @@ describe("the envelope of a frame", () => {
 describe("an acknowledgement", () => {
   const acknowledgements = fc.record({ incarnation: uint32, number: uint32 })
 
-  test("is read as it was written, here and by any protobuf reader", () => {
+  test("reads back as it was written, here and in any protobuf reader", () => {
     fc.assert(
       fc.property(acknowledgements, (acknowledgement) => {
         const bytes = encodeAcknowledgement(acknowledgement)
@@ -153,7 +153,7 @@ describe("an acknowledgement", () => {
     )
   })
 
-  test("spoilt bytes are a RangeError or what protobuf reads from them, never anything else", () => {
+  test("damaged bytes are a RangeError or are read as protobuf reads them, never anything else", () => {
     fc.assert(
       fc.property(spoiltBytes(acknowledgements.map(encodeAcknowledgement)), (bytes) => {
         const ours = outcome(() => decodeAcknowledgement(bytes))
@@ -166,7 +166,7 @@ describe("an acknowledgement", () => {
     )
   })
 
-  test("carries no more memory across than its own few bytes", () => {
+  test("transfers no more memory than its own few bytes", () => {
     const { port1, port2 } = new MessageChannel()
     port1.postMessage(encodeAcknowledgement({ incarnation: 1, number: 2 }))
     const { message } = receiveMessageOnPort(port2) as { message: Uint8Array }

@@ -22,7 +22,7 @@ const link = (outbox: Outbox, inbox: Inbox, sender = "source"): void => {
   outbox.attach(port1)
 }
 
-/** An inbox that writes down what it is handed; `durable` is the last frame that it remembers. */
+/** An inbox that records the frames it gets; `durable` is the last frame that it remembers. */
 const recorded = (durable: number | "nothing" = 0, onFrame?: (number: number) => void) => {
   const seen: Array<string> = []
   const failures: Array<Error> = []
@@ -41,7 +41,7 @@ const send = (outbox: Outbox, ...texts: ReadonlyArray<string>): void => {
 }
 
 describe("an inbox", () => {
-  test("hands over the frames of each sender in order and acknowledges nothing by itself", async () => {
+  test("delivers the frames of each sender in order and acknowledges nothing by itself", async () => {
     const { inbox, seen } = recorded()
     const left = outboxOf(1)
     const right = outboxOf(5)
@@ -58,7 +58,7 @@ describe("an inbox", () => {
     expect(right.metrics().unacknowledgedFrames).toBe(1)
   })
 
-  test("a new life drops the frames whose effect is already durable, counts them and acknowledges them again", async () => {
+  test("in a new life it drops the frames whose effect is already durable, counts them and acknowledges them again", async () => {
     const outbox = outboxOf(1)
     const former = recorded()
     link(outbox, former.inbox)
@@ -74,7 +74,7 @@ describe("an inbox", () => {
     await until(() => outbox.metrics().unacknowledgedFrames === 1)
   })
 
-  test("linked again in the same life it drops what it has delivered, acknowledged or not", async () => {
+  test("linked again in the same life, it drops what it has delivered, acknowledged or not", async () => {
     const { inbox, seen } = recorded()
     const outbox = outboxOf(1)
     link(outbox, inbox)
@@ -91,9 +91,9 @@ describe("an inbox", () => {
     await outbox.flushed()
   })
 
-  test("never acknowledges a frame whose place in memory it still has to read", async () => {
-    // Frames 1 to 3 are durable, and all of them are on their way again. Were 3 acknowledged with the first of them, the
-    // sender could write frame 4 over the other two before they are looked at.
+  test("never acknowledges a frame whose position in memory it still has to read", async () => {
+    // Frames 1 to 3 are durable, and all of them are being sent again. If 3 were acknowledged with the first of them, the sender could
+    // write frame 4 over the other two before they are read.
     const outbox = outboxOf(1)
     send(outbox, "aaaa", "bbbb", "cccc")
     const { inbox, failures } = recorded(3)
@@ -113,7 +113,7 @@ describe("an inbox", () => {
     expect(failures).toEqual([])
   })
 
-  test("an owner that acknowledges ahead of what came through the port is answered frame by frame", async () => {
+  test("sends acknowledgements frame by frame when the owner acknowledges more than has arrived through the port", async () => {
     const { inbox, seen } = recorded()
     const outbox = outboxOf(1)
     link(outbox, inbox)
@@ -139,7 +139,7 @@ describe("an inbox", () => {
     expect(seen).toEqual([])
   })
 
-  test("a link of an older life that comes after its successor's is refused", async () => {
+  test("a link of an older life that arrives after its successor's is rejected", async () => {
     const { inbox, seen } = recorded()
     const successor = outboxOf(2)
     const dead = outboxOf(1)
@@ -152,7 +152,7 @@ describe("an inbox", () => {
     expect(seen).toEqual(["source/2/1: new"])
   })
 
-  test("acknowledging frames of a life that is gone does nothing", async () => {
+  test("acknowledging frames of an earlier life does nothing", async () => {
     const { inbox, seen } = recorded()
     link(outboxOf(1), inbox)
     const successor = outboxOf(2)
@@ -164,7 +164,7 @@ describe("an inbox", () => {
     expect(inbox.metrics().pendingFrames).toBe(1)
   })
 
-  test("a frame number that is skipped is a MailboxProtocolError which names mailbox, sender and numbers", async () => {
+  test("a skipped frame number is a MailboxProtocolError that names mailbox, sender and numbers", async () => {
     const { inbox, failures } = recorded(0)
     const outbox = outboxOf(1)
     const elsewhere = recorded()
@@ -180,7 +180,7 @@ describe("an inbox", () => {
     expect(failures[0]?.message).toBe("mailbox numbers from source: frame 2 after 0")
   })
 
-  test("one that remembers nothing begins with the oldest frame that the sender still keeps", async () => {
+  test("without durable numbers it starts with the oldest frame that the sender still keeps", async () => {
     const outbox = outboxOf(1)
     const former = recorded("nothing")
     link(outbox, former.inbox)
@@ -202,7 +202,7 @@ describe("an inbox", () => {
     expect(inbox.metrics().duplicateFrames).toBe(2)
   })
 
-  test("an exception of the handler is reported as it is, and the mailbox says no more once it is closed", async () => {
+  test("an exception of the handler is reported unchanged, and a closed mailbox reports nothing more", async () => {
     const { inbox, seen, failures } = recorded(0, () => {
       inbox.close()
       throw new RangeError("cannot take it")
@@ -216,7 +216,7 @@ describe("an inbox", () => {
     expect(failures).toEqual([new RangeError("cannot take it")])
   })
 
-  test("frames in memory that was never shown are a MailboxProtocolError", async () => {
+  test("frames in an unknown slab are a MailboxProtocolError", async () => {
     const { inbox, failures } = recorded()
     const { port1, port2 } = new MessageChannel()
     ports.push(port1, port2)
@@ -226,7 +226,7 @@ describe("an inbox", () => {
     expect(failures[0]?.message).toBe("mailbox numbers from source: frame in unknown slab 3")
   })
 
-  test("frames that a sender posted just before it was gone still arrive", async () => {
+  test("frames that a sender posted just before it ended still arrive", async () => {
     const { inbox, seen } = recorded()
     const outbox = outboxOf(1)
     link(outbox, inbox)
@@ -237,7 +237,7 @@ describe("an inbox", () => {
   })
 })
 
-describe("an attachment that is put off", () => {
+describe("a deferred attachment", () => {
   /** An inbox that settles nothing until `isReady`; `attached` are the lives it has settled. */
   const reluctant = () => {
     const world = {
@@ -252,7 +252,7 @@ describe("an attachment that is put off", () => {
         attached(_sender, incarnation) {
           if (!world.isReady) return "later"
           world.attached.push(incarnation)
-          // What settles one may settle another: asking from within must not settle it twice.
+          // Settling one may settle another: a nested call must not settle it twice.
           inbox.attachDeferred()
           return 0
         },
@@ -264,7 +264,7 @@ describe("an attachment that is put off", () => {
     return { inbox, world }
   }
 
-  test("leaves the frames with their senders, and takes each once when it is settled", async () => {
+  test("leaves the frames with their senders, and delivers each once when it is settled", async () => {
     const { inbox, world } = reluctant()
     const [left, right] = [outboxOf(1), outboxOf(2)]
     link(left, inbox, "left")
@@ -287,7 +287,7 @@ describe("an attachment that is put off", () => {
     await left.flushed()
   })
 
-  test("is given up for a newer life, and not for an older one; former lives are heard from meanwhile", async () => {
+  test("is replaced by a newer life, not by an older one; former lives are still heard meanwhile", async () => {
     const { inbox, world } = reluctant()
     world.isReady = true
     const first = outboxOf(1)
@@ -308,7 +308,7 @@ describe("an attachment that is put off", () => {
     expect(world.attached).toEqual([1, 4])
   })
 
-  test("ends with the inbox, and a handler that fails when it is asked again is a failure of the inbox", async () => {
+  test("ends with the inbox, and an exception of the retried handler is a failure of the inbox", async () => {
     const { inbox } = reluctant()
     const closed = new MessageChannel()
     ports.push(closed.port1)

@@ -12,7 +12,7 @@ afterEach(() => {
   for (const port of ports.splice(0)) port.close()
 })
 
-/** The other end of an outbox: takes what was posted when it is told to, and acknowledges what it is told to. */
+/** The other end of an outbox: receives posted frames, and acknowledges them, when the test says so. */
 class Receiver {
   readonly #port: MessagePort
   readonly #slabs = new Map<number, Buffer>()
@@ -26,7 +26,7 @@ class Receiver {
     outbox.attach(port1)
   }
 
-  /** The frames posted since the last time. */
+  /** The frames posted since the last call. */
   take(): ReadonlyArray<Frame> {
     const frames: Array<Frame> = []
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) {
@@ -71,7 +71,7 @@ const charging = (charge: number): Uint8Array => new Uint8Array(charge - 16)
 const kib = 1024
 
 describe("an outbox", () => {
-  test("numbers its frames from 1 and sends what was written in place", () => {
+  test("numbers its frames from 1 and sends payloads that were written in place", () => {
     const outbox = outboxOf()
     const receiver = new Receiver(outbox)
     outbox.reserve(4).write("abcd")
@@ -92,7 +92,7 @@ describe("an outbox", () => {
     expect(new Receiver(outbox).takeNumbers()).toEqual([1, 2, 3])
   })
 
-  test("sends no more once its window is full, and goes on as acknowledgements come", async () => {
+  test("sends nothing more once its window is full, and continues as acknowledgements arrive", async () => {
     const outbox = outboxOf({ windowBytes: 3 * kib })
     const receiver = new Receiver(outbox)
     for (let count = 0; count < 7; count++) outbox.send(charging(kib))
@@ -103,7 +103,7 @@ describe("an outbox", () => {
     expect(receiver.takeNumbers()).toEqual([4, 5])
   })
 
-  test("lets one frame pass that is larger than what is left of the window", () => {
+  test("lets one frame pass that is larger than the rest of the window", () => {
     const outbox = outboxOf({ windowBytes: 4 * kib })
     const receiver = new Receiver(outbox)
     outbox.send(charging(3 * kib))
@@ -113,7 +113,7 @@ describe("an outbox", () => {
     expect(outbox.metrics().waitingFrames).toBe(1)
   })
 
-  test("counts the smallest frame as what it costs, so that a window cannot hold millions of them", () => {
+  test("counts the smallest frame at its real cost, so that a window cannot hold millions of them", () => {
     const outbox = outboxOf({ windowBytes: 10 * minimumCharge })
     const receiver = new Receiver(outbox)
     for (let count = 0; count < 100; count++) outbox.send(new Uint8Array(0))
@@ -144,7 +144,7 @@ describe("an outbox", () => {
     expect(calls).toBe(2)
   })
 
-  test("does not call its listener when nobody saw it blocked", async () => {
+  test("does not call its listener if isWritable was never false", async () => {
     const outbox = outboxOf({ windowBytes: kib, bufferBytes: kib })
     const receiver = new Receiver(outbox)
     let calls = 0
@@ -190,7 +190,7 @@ describe("an outbox", () => {
     expect(outbox.metrics()).toMatchObject({ unacknowledgedBytes: 0, waitingBytes: 0, unacknowledgedFrames: 0 })
   })
 
-  test("takes acknowledgements of frames that it has not sent to the new receiver yet", async () => {
+  test("accepts acknowledgements of frames that it has not sent to the new receiver yet", async () => {
     const outbox = outboxOf({ windowBytes: kib })
     for (let count = 0; count < 4; count++) outbox.send(charging(kib))
     const receiver = new Receiver(outbox)
@@ -201,7 +201,7 @@ describe("an outbox", () => {
     expect(outbox.metrics()).toMatchObject({ unacknowledgedFrames: 1, unacknowledgedBytes: kib, waitingBytes: 0 })
   })
 
-  test("ignores acknowledgements of another incarnation and of a receiver that was replaced", async () => {
+  test("ignores acknowledgements for another incarnation and from a replaced receiver", async () => {
     const outbox = outboxOf()
     const replaced = new Receiver(outbox)
     const receiver = new Receiver(outbox)
@@ -213,7 +213,7 @@ describe("an outbox", () => {
     expect(outbox.metrics().unacknowledgedFrames).toBe(2)
   })
 
-  test("without a receiver frames wait, and the next one gets them", () => {
+  test("without a receiver, frames wait, and the next receiver gets them", () => {
     const outbox = outboxOf()
     new Receiver(outbox)
     outbox.send(charging(kib))
@@ -222,7 +222,7 @@ describe("an outbox", () => {
     expect(new Receiver(outbox).takeNumbers()).toEqual([1, 2])
   })
 
-  test("when its receiver is gone frames wait and are not counted as sent", async () => {
+  test("when its receiver is gone, frames wait and are not counted as sent", async () => {
     const outbox = outboxOf()
     const receiver = new Receiver(outbox)
     outbox.send(charging(kib))
@@ -239,7 +239,7 @@ describe("an outbox", () => {
     expect(outbox.metrics()).toMatchObject({ redeliveredFrames: sentFrames, waitingFrames: 0 })
   })
 
-  test("flushed waits for the frames committed before, not for later ones", async () => {
+  test("flushed waits for frames committed earlier, not for later ones", async () => {
     const outbox = outboxOf()
     const receiver = new Receiver(outbox)
     await outbox.flushed()
@@ -252,7 +252,7 @@ describe("an outbox", () => {
     expect(outbox.metrics().unacknowledgedFrames).toBe(1)
   })
 
-  test("a frame that is being written when everything before it is acknowledged arrives unharmed", async () => {
+  test("a frame being written when everything before it is acknowledged arrives intact", async () => {
     const outbox = outboxOf()
     const receiver = new Receiver(outbox)
     outbox.send(Buffer.from("before"))
@@ -264,7 +264,7 @@ describe("an outbox", () => {
     expect(receiver.take().map(({ payload }) => Buffer.from(payload).toString())).toContain("written slowly")
   })
 
-  test("memory that was reserved and never committed is given up by the next reservation", async () => {
+  test("memory that was reserved and never committed is released by the next reservation", async () => {
     const outbox = outboxOf()
     const receiver = new Receiver(outbox)
     for (let count = 1; count <= 1000; count++) {
@@ -278,7 +278,7 @@ describe("an outbox", () => {
     expect(receiver.slabs).toBeLessThanOrEqual(5)
   })
 
-  test("refuses to commit without memory, or more than was reserved", () => {
+  test("rejects a commit without memory, or of more than was reserved", () => {
     const outbox = outboxOf()
     expect(() => outbox.commit(1)).toThrow("mailbox numbers: commit without reserve")
     outbox.reserve(10)
@@ -286,7 +286,7 @@ describe("an outbox", () => {
     expect(outbox.commit(10)).toBe(1)
   })
 
-  test("stalled time grows while frames wait for credit, and only then", async () => {
+  test("stalled time grows only while frames wait for credit", async () => {
     const outbox = outboxOf({ windowBytes: 2 * kib })
     const receiver = new Receiver(outbox)
     outbox.send(charging(kib))
@@ -307,7 +307,7 @@ describe("an outbox", () => {
     expect(outbox.metrics().stalledMs).toBe(50)
   })
 
-  test("every receiver sees every frame it has not acknowledged, unharmed and in order, whatever happens", async () => {
+  test("every receiver gets every frame it has not acknowledged, intact and in order, whatever happens", async () => {
     const step = fc.oneof(
       fc.record({ type: fc.constant("send" as const), length: fc.nat(3000) }),
       fc.record({ type: fc.constant("large" as const), length: fc.integer({ min: 60_000, max: slabBytes + 1000 }) }),
@@ -320,7 +320,7 @@ describe("an outbox", () => {
         let receiver = new Receiver(outbox)
         let sent = 0
         let acknowledged = 0
-        // Of the frames with the receiver, their memory is read again and again until they are acknowledged.
+        // The memory of frames that are with the receiver is read repeatedly until they are acknowledged.
         let present: Array<Frame> = []
         const look = (): void => {
           present.push(...receiver.take())

@@ -9,7 +9,7 @@ interface Standing {
   readonly filling: number
 }
 
-/** A pool, the frames that stand in it, and the slabs that it has not given back. */
+/** A pool, the frames in it, and the slabs that it has not released. */
 const observed = () => {
   const slabs = new Map<number, Slab>()
   const pool = new SlabPool((slab) => {
@@ -34,7 +34,7 @@ const observed = () => {
     acknowledge(index: number): void {
       const [frame] = standing.splice(index, 1)
       if (frame === undefined) return
-      // What one frame was written with must still be there when it is done with.
+      // The bytes that a frame was written with must still be there when it is released.
       const bytes = slabs.get(frame.slab.id)?.bytes.subarray(frame.offset, frame.offset + frame.length)
       expect(bytes?.equals(Buffer.alloc(frame.length, frame.filling))).toBe(true)
       pool.vacate(frame.slab)
@@ -77,7 +77,7 @@ describe("the slabs of a sender", () => {
     )
   })
 
-  test("a slab is used again when its last frame is acknowledged, not before", () => {
+  test("a slab is reused after its last frame is acknowledged, not before", () => {
     const pool = observed()
     const half = slabBytes / 2
     const first = pool.put(half)
@@ -90,7 +90,7 @@ describe("the slabs of a sender", () => {
     expect(pool.slabCount).toBe(2)
   })
 
-  test("a frame larger than a slab has one of its own size, which is given back with it even if nothing follows", () => {
+  test("a frame larger than a slab gets one of its own size, which is released with it even if nothing follows", () => {
     const pool = observed()
     const large = pool.put(3 * slabBytes)
     expect(large.slab.memory.byteLength).toBe(3 * slabBytes)
@@ -99,7 +99,7 @@ describe("the slabs of a sender", () => {
     expect(pool.put(100).slab.memory.byteLength).toBe(slabBytes)
   })
 
-  test("after a burst as many free slabs are kept as a mailbox may hold, the others are given back", () => {
+  test("after a burst, as many free slabs are kept as a mailbox may need; the others are released", () => {
     const pool = observed()
     for (let count = 0; count < 130; count++) pool.put(slabBytes)
     expect(pool.memory).toBe(130 * slabBytes)
@@ -110,7 +110,7 @@ describe("the slabs of a sender", () => {
     expect(pool.slabCount).toBe(kept)
   })
 
-  test("memory that is being written stays where it is when everything before it is acknowledged", () => {
+  test("memory being written stays in place when everything before it is acknowledged", () => {
     const { pool, put, acknowledge } = observed()
     put(1000)
     const slab = pool.withRoom(500)
@@ -122,7 +122,7 @@ describe("the slabs of a sender", () => {
     expect(slab.used).toBe(0)
   })
 
-  test("frames never overlap while they are unacknowledged, in whatever order acknowledgements come", () => {
+  test("unacknowledged frames never overlap, in whatever order acknowledgements arrive", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(lengths, fc.array(fc.nat(1000), { maxLength: 2 })), { maxLength: 40 }), (steps) => {
         const pool = observed()
@@ -136,7 +136,7 @@ describe("the slabs of a sender", () => {
     )
   })
 
-  test("memory is at most twice the most that was ever unacknowledged, and six slabs, and free slabs are kept for reuse", () => {
+  test("memory is at most twice the largest unacknowledged amount, plus six slabs, and free slabs are kept for reuse", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(lengths, fc.nat(3)), { minLength: 20, maxLength: 60 }), (steps) => {
         const pool = observed()

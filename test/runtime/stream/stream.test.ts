@@ -1,4 +1,4 @@
-/** Both ends of a stream over one channel: order, back-pressure, the end, and every way to be cut off. */
+/** Both ends of a stream over one channel: order, back-pressure, the end, and every kind of interruption. */
 import { MessageChannel } from "node:worker_threads"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -8,7 +8,7 @@ import { turn, until } from "../until.ts"
 
 const windowBytes = 4096
 
-/** A receiver that remembers what it got; `use` says when a frame is used. */
+/** A receiver that records what it got; `use` resolves when a frame is used. */
 const connect = (use: (payload: Uint8Array) => Promise<void> = async () => undefined) => {
   const { port1, port2 } = new MessageChannel()
   const frames: Buffer[] = []
@@ -28,7 +28,7 @@ const connect = (use: (payload: Uint8Array) => Promise<void> = async () => undef
 }
 
 describe("a stream", () => {
-  test("hands over every frame once, in order, then its end", async () => {
+  test("delivers every frame once, in order, then its end", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 3000 }), { maxLength: 12 }), async (sent) => {
         const { outgoing, frames, ends, closedCount } = connect(() => turn())
@@ -42,7 +42,7 @@ describe("a stream", () => {
     )
   })
 
-  test("is writable only while its window has room, which comes when a frame was used, not when it arrived", async () => {
+  test("is writable only while its window has room, which is freed when a frame was used, not when it arrived", async () => {
     const uses: Array<() => void> = []
     const { outgoing, incoming } = connect(() => new Promise((resolve) => uses.push(resolve)))
     let writable = 0
@@ -58,7 +58,7 @@ describe("a stream", () => {
     incoming.close()
   })
 
-  test("does not use a frame's memory again before the frame was used", async () => {
+  test("does not reuse a frame's memory before the frame was used", async () => {
     const uses: Array<() => void> = []
     const seen: number[] = []
     const { outgoing } = connect(async (payload) => {
@@ -75,7 +75,7 @@ describe("a stream", () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  test("that is closed by its receiver tells the sender, who may go on unheard, and its receiver hears nothing more", async () => {
+  test("that is closed by its receiver tells the sender, whose further frames are dropped, and delivers nothing more", async () => {
     const { incoming, outgoing, streams, frames, ends } = connect()
     outgoing.send(Buffer.from("one"))
     await until(() => frames.length === 1)
@@ -92,7 +92,7 @@ describe("a stream", () => {
     expect(streams.metrics().answer).toMatchObject({ sentFrames: 1, unacknowledgedBytes: 0, waitingBytes: 0 })
   })
 
-  test("whose sender is gone without a word ends with a reason, not as whole", async () => {
+  test("whose sender ends without an end mark ends with a reason, not as complete", async () => {
     const { outgoing, ends } = connect(() => new Promise(() => undefined))
     outgoing.send(Buffer.from("half"))
     outgoing.close()
@@ -100,7 +100,7 @@ describe("a stream", () => {
     expect(ends).toEqual(["its thread ended"])
   })
 
-  test("whose sender is gone after its last word is whole, however late its frames are used", async () => {
+  test("whose sender ends after its end mark is complete, however late its frames are used", async () => {
     const uses: Array<() => void> = []
     const { incoming, outgoing, frames, ends } = connect(() => new Promise((resolve) => uses.push(resolve)))
     outgoing.send(Buffer.from("all"))
@@ -115,7 +115,7 @@ describe("a stream", () => {
     expect([String(frames[0]), ends]).toEqual(["all", [undefined]])
   })
 
-  test("that fails tells why at once, also a receiver that has not used what came", async () => {
+  test("that fails reports why at once, even to a receiver that has not used every frame", async () => {
     const { outgoing, ends } = connect(() => new Promise(() => undefined))
     for (let sent = 0; sent < 9; sent++) outgoing.send(Buffer.alloc(1024))
     outgoing.end("the recording is damaged")
@@ -134,7 +134,7 @@ describe("a stream", () => {
     expect(ends).toEqual(["the disk is full"])
   })
 
-  test("whose call failed is closed although nothing was ever sent", async () => {
+  test("whose call failed is closed even if nothing was ever sent", async () => {
     const { incoming, outgoing } = connect()
     let isClosed = false
     outgoing.onClosed(() => {

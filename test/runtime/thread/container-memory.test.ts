@@ -1,4 +1,4 @@
-/** What a process may take is read from its control groups as containers, services and login sessions have them. */
+/** The memory limit of a process is read from control groups as containers, services and login sessions have them. */
 import { totalmem } from "node:os"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -12,7 +12,7 @@ const bound = (files: Readonly<Record<string, string>>, machineBytes = machine) 
 
 const nothing = { bytes: machine, file: undefined }
 
-describe("the bound of a process", () => {
+describe("the memory limit of a process", () => {
   test.each([
     [
       "in a container that sees its own group as the root (version 2)",
@@ -84,7 +84,7 @@ describe("the bound of a process", () => {
   ])("%s", (_, files, expected) => expect(bound(files)).toEqual(expected))
 })
 
-test("it is the lowest of all groups on the way to the root, in either version, and never above the machine's", () => {
+test("it is the lowest of all groups up to the root, in either version, and never above the machine's memory", () => {
   const name = fc.stringMatching(/^[a-z0-9.-]{1,12}$/).filter((text) => text !== "..")
   const level = fc.record({ name, limit: fc.option(fc.bigInt({ min: 1n, max: 2n ** 63n })) })
   fc.assert(
@@ -116,7 +116,7 @@ test("it is the lowest of all groups on the way to the root, in either version, 
   )
 })
 
-test("read from this machine it is something that a process can have", () => {
+test("read from this machine it is a plausible value", () => {
   const { bytes } = memoryBound()
   expect(bytes).toBeGreaterThan(50e6)
   expect(bytes).toBeLessThanOrEqual(totalmem())

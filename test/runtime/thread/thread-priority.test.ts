@@ -7,7 +7,7 @@ const module = new URL("../../../src/runtime/thread/thread-priority.ts", import.
 /** The nineteenth field of the kernel's line about a thread; the second, the name, ends with the last bracket. */
 const niceOf = (stat: string): number => Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16])
 
-test.runIf(process.platform === "linux")("a thread that lowers its priority lowers that of no other", async () => {
+test.runIf(process.platform === "linux")("a thread that lowers its priority affects no other thread", async () => {
   const source = `
     const { parentPort } = require("node:worker_threads")
     const { readFileSync } = require("node:fs")

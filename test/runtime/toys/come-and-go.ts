@@ -1,4 +1,4 @@
-/** A process of its own: starts two actors, kills one, stops the system, and must then end by itself. */
+/** A separate process: starts two actors, kills one, stops the system, and must then end by itself. */
 import * as Effect from "effect/Effect"
 import { ActorSystem } from "../../../src/runtime/index.ts"
 import { type MisfitConfig, misfit } from "./misfit.ts"

@@ -14,12 +14,12 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
 }
 
 export interface MisfitConfig {
-  /** What happens before the first call can be answered. `close` never finishes its finalizer. */
+  /** What happens before the first call can be served. `close` never finishes its finalizer. */
   readonly boot: "run" | "fail" | "throw" | "wait" | "loop" | "close"
 }
 
 const control = {
-  /** Answers what it got. */
+  /** Returns its payload. */
   echo: {
     payload: Schema.Struct({ text: Schema.String, level: Schema.Int, at: Schema.Date }),
     success: Schema.Struct({ text: Schema.String, level: Schema.Int, at: Schema.Date }),
@@ -29,9 +29,9 @@ const control = {
   die: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   hang: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
   loop: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
-  /** Holds on to memory until there is none left. */
+  /** Allocates memory until none is left. */
   hoard: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
-  /** Throws outside of any Effect, after answering. */
+  /** Throws outside any Effect, after returning. */
   throwLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   rejectLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   crashLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },

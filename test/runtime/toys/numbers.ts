@@ -1,8 +1,8 @@
 /**
- * Two toys that move the numbers 1, 2, 3 … from one to the other exactly once, whatever dies.
+ * Two toys that send the numbers 1, 2, 3 … from one to the other exactly once, whatever dies.
  *
- * The counter has no memory of its own. The sink keeps its memory in a file: each frame is appended together with the
- * number of the frame and the life that sent it. The counter begins where the sink says it should.
+ * The counter has no memory of its own. The sink keeps its memory in a file: each frame is appended together with the number of the frame
+ * and the life that sent it. The counter starts where the sink tells it to.
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs"
 import * as Effect from "effect/Effect"
@@ -114,8 +114,8 @@ export const sinkBody: ActorBody<SinkConfig, typeof control, SinkReport> = (cont
           unacknowledged = 0
           acknowledge(sender)
         }
-        // The last few frames are acknowledged when no more come for a while: until then a kill leaves some of them
-        // committed and not acknowledged.
+        // The last few frames are acknowledged when no more arrive for a while: until then a kill leaves some of them committed but not
+        // acknowledged.
         quiet?.cancel()
         quiet = context.clock.after(quietMs, () => acknowledge(sender))
       },
@@ -123,14 +123,14 @@ export const sinkBody: ActorBody<SinkConfig, typeof control, SinkReport> = (cont
     return { committed: () => Effect.sync(() => committed) }
   })
 
-/** One frame as the sink wrote it down. */
+/** One frame as the sink recorded it. */
 export interface LedgerRecord {
   readonly incarnation: number
   readonly number: number
   readonly numbers: ReadonlyArray<number>
 }
 
-/** The memory of a sink; empty when there is none yet. */
+/** The memory of a sink; empty if there is none yet. */
 export const readLedger = (file: string): ReadonlyArray<LedgerRecord> => {
   const words = readNumbers(readFileSync(file, { flag: "a+" }))
   const records: Array<LedgerRecord> = []

@@ -12,7 +12,7 @@ import {
   type JsonValue,
 } from "../../../src/sandbox/patch/json/json-value.ts"
 import { applyMergePatch } from "../../../src/sandbox/patch/json/merge-patch.ts"
-import { applyStrategicMergePatch } from "../../../src/sandbox/patch/strategic/strategic-merge-patch.ts"
+import { applyStrategicMergePatch } from "../../../src/sandbox/patch/json/strategic-merge-patch.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "./thing-type.ts"
 

@@ -1,12 +1,12 @@
 /** A write that changes nothing must not look like one because a time in managedFields moved on. */
 
+import { memberOf } from "../../../src/own-member.ts"
 import {
   isEqualJson,
   isJsonArray,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  memberOf,
   withMember,
 } from "../../../src/sandbox/patch/json/json-value.ts"
 

@@ -112,9 +112,12 @@ const holders = (
   return [{ record: value, path }, ...children]
 }
 
-test("unknown fields come in the order of the object, whatever their depth", () => {
+test("unknown fields are told in alphabetical order, whatever their depth", () => {
   const value = { metadata: { a: 1 }, zz: 1, spec: { template: { b: 1 }, c: 1 } }
-  expect(unknownFields(deployment, value)).toEqual(["metadata.a", "zz", "spec.template.b", "spec.c"])
+  const paths = ["metadata.a", "spec.c", "spec.template.b", "zz"]
+  expect(strictFieldProblems(deployment, JSON.stringify(value), value)).toEqual(
+    paths.map((path) => `unknown field "${path}"`),
+  )
 })
 
 describe("fields that occur twice", () => {

@@ -50,7 +50,7 @@ const failing = (
       return {
         write: guard("write", (bytes: Uint8Array) => handle.write(bytes)),
         sync: guard("sync", () => handle.sync()),
-        // One that fails frees the descriptor all the same.
+        // A failing close frees the descriptor all the same.
         close: async () => {
           await handle.close()
           await guard("close", async () => undefined)()
@@ -61,7 +61,7 @@ const failing = (
 }
 
 describe("an output file", () => {
-  test("appears whole when it is committed, and not before", async () => {
+  test("appears complete when it is committed, and not before", async () => {
     const path = join(folder, "a.ndjson")
     const sink = await openOutputFile(path, options)
     await sink.write(bytes)
@@ -81,7 +81,7 @@ describe("an output file", () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test("that exists is refused at once without force, and replaced in one step with it", async () => {
+  test("that exists is rejected at once without force, and replaced atomically with it", async () => {
     const path = join(folder, "a")
     await writeFile(path, "old")
     expect(await failure(openOutputFile(path, options))).toBe(`${path} exists; use --force to overwrite it`)
@@ -103,7 +103,7 @@ describe("an output file", () => {
     expect(await readFile(path, "utf8")).toBe("somebody else's")
   })
 
-  test("that is a link replaces what the link names", async () => {
+  test("that is a link replaces the link's target", async () => {
     const target = join(folder, "target")
     await writeFile(target, "old")
     await symlink(target, join(folder, "link"))
@@ -122,7 +122,7 @@ describe("an output file", () => {
     expect(await readdir(folder)).toEqual(["a"])
   })
 
-  test("that is a device is written straight into, and the device stays one", async () => {
+  test("that is a device is written to directly, and stays a device", async () => {
     const sink = await openOutputFile("/dev/null", { ...options, force: true })
     await sink.write(bytes)
     await sink.commit()
@@ -131,7 +131,7 @@ describe("an output file", () => {
 })
 
 describe("an output that cannot be written", () => {
-  test("says that the disk is full when it is", async () => {
+  test("reports a full disk", async () => {
     const sink = await openOutputFile("/dev/full", options)
     expect(await failure(sink.write(bytes))).toBe(
       "cannot write /dev/full: the disk is full. Free some space, or write elsewhere",
@@ -157,7 +157,7 @@ describe("an output that cannot be written", () => {
     },
   )
 
-  test("because of its place says which", async () => {
+  test("because of its location says why", async () => {
     await mkdir(join(folder, "directory"))
     const open = (path: string, code?: string): Promise<OutputSink> =>
       openOutputFile(join(folder, path), {
@@ -174,7 +174,7 @@ describe("an output that cannot be written", () => {
 })
 
 describe("standard output", () => {
-  test("is written in order and waited for", async () => {
+  test("is written in order, waiting for each write", async () => {
     const pieces: string[] = []
     const stream = new Writable({
       highWaterMark: 1,
@@ -193,7 +193,7 @@ describe("standard output", () => {
     expect(pieces).toEqual(["a", "b"])
   })
 
-  test("whose reader has gone away is an error, not a crash", async () => {
+  test("whose reader has closed it is an error, not a crash", async () => {
     const stream = new Writable({
       write(_, __, done) {
         done(Object.assign(new Error("no reader"), { code: "EPIPE" }))

@@ -20,10 +20,10 @@ const codecs = [
 ] as const
 
 describe("compressed bytes", () => {
-  test.each(["zstd", "gzip", "none"] as const)("%s: come back, in pieces of any size", async (compression) => {
+  test.each(["zstd", "gzip", "none"] as const)("%s: are read back, in pieces of any size", async (compression) => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 50 }), async (bytes, size) => {
-        // Otherwise they are, rightly, taken for what they say they are.
+        // Otherwise they are, correctly, taken for compressed.
         fc.pre(![0x1f, 0x28].includes(bytes[0] ?? 0) && ((bytes[0] ?? 0) & 0xf0) !== 0x50)
         const packed = await gathered(compressed(inPieces(bytes, size), compression))
         expect(Buffer.compare(await gathered(decompressed(inPieces(packed, size))), bytes)).toBe(0)
@@ -32,12 +32,12 @@ describe("compressed bytes", () => {
     )
   })
 
-  test.each(codecs)("%s: of other programs are read, also several in a row", async (_, pack) => {
+  test.each(codecs)("%s: of other programs are read, even several in a row", async (_, pack) => {
     const packed = Buffer.concat([pack(sample.subarray(0, 1000)), pack(sample.subarray(1000))])
     expect(Buffer.compare(await gathered(decompressed(inPieces(packed, 100))), sample)).toBe(0)
   })
 
-  test.each(codecs)("%s: cut off, they are damaged and not short", async (compression, pack) => {
+  test.each(codecs)("%s: when truncated, they are damaged and not short", async (compression, pack) => {
     const packed = pack(sample)
     for (const length of [20, Math.floor(packed.length / 2), packed.length - 1]) {
       const reading = gathered(decompressed(inPieces(packed.subarray(0, length), 64)))
@@ -54,11 +54,11 @@ describe("compressed bytes", () => {
     await expect(gathered(decompressed(inPieces(packed, 64)))).rejects.toBeInstanceOf(DecompressionError)
   })
 
-  test("nothing is nothing", async () => {
+  test("an empty source stays empty", async () => {
     expect(await gathered(decompressed(inPieces(new Uint8Array(), 1)))).toHaveLength(0)
   })
 
-  test.each(codecs)("%s: an error of the source is that error", async (_, pack) => {
+  test.each(codecs)("%s: an error of the source is passed on", async (_, pack) => {
     const source = async function* (): AsyncGenerator<Uint8Array, void> {
       yield pack(sample).subarray(0, 100)
       throw new Error("the disk is gone")
@@ -71,7 +71,7 @@ describe("compressed bytes", () => {
     await expect(gathered(compressed(plain(), "zstd"))).rejects.toThrow("the disk is gone")
   })
 
-  test("a source whose reader stops is not read on", async () => {
+  test("a source whose reader stops is not read any further", async () => {
     let given = 0
     let isClosed = false
     const endless = async function* (): AsyncGenerator<Uint8Array, void> {

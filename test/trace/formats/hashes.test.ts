@@ -79,7 +79,7 @@ const at = (object: JsonObject | undefined, ...path: ReadonlyArray<string>): Jso
   return found
 }
 
-/** What an API server of 2025 adds to every pod: tolerations, priority, and what is not counted by the hash. */
+/** What an API server of 2025 adds to every pod: tolerations, priority, and fields that the hash ignores. */
 const asAdmitted = (spec: JsonObject): JsonObject => ({
   ...spec,
   enableServiceLinks: true,

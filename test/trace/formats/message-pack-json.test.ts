@@ -28,7 +28,7 @@ const encoded = (json: string | Uint8Array): Buffer => {
 const throughJson = (bytes: Uint8Array): Buffer => encoded(formatOrderedJson(decodeMessagePack(bytes)))
 
 describe("JSON as MessagePack", () => {
-  test("keeps the order of entries, also of keys that look like numbers", () => {
+  test("keeps the order of entries, even of keys that look like numbers", () => {
     expect(encoded('{"b":1,"10":2,"9":3,"a":4}').toString("hex")).toBe("84a16201a2313002a13903a16104")
     expect(formatOrderedJson(decodeMessagePack(encoded('{"b":1,"10":2,"9":3,"a":4}')))).toBe(
       '{"b":1,"10":2,"9":3,"a":4}',
@@ -59,7 +59,7 @@ describe("JSON as MessagePack", () => {
     expect(Buffer.compare(encoded(json), encodeMessagePack(map))).toBe(0)
   })
 
-  test("any value comes back, and its text is what exact JSON reads", () => {
+  test("any value is read back, and its text is what exact JSON reads", () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         const bytes = encodeMessagePack(value)
@@ -69,7 +69,7 @@ describe("JSON as MessagePack", () => {
     )
   })
 
-  test("broken text is refused exactly where exact JSON refuses it", () => {
+  test("broken text is rejected exactly where exact JSON rejects it", () => {
     const texts = jsonValue.map((value) => new Uint8Array(Buffer.from(formatExactJson(value))))
     fc.assert(
       fc.property(mutated(texts), (text) => {
@@ -93,7 +93,7 @@ describe("JSON as MessagePack", () => {
     expect(() => encoded(nested(MAX_DEPTH + 1))).toThrow(MessagePackError)
   })
 
-  test("a key that is no string is refused", () => {
+  test("a key that is not a string is rejected", () => {
     expect(() => formatOrderedJson(new Map([[1, 2]]))).toThrow(MessagePackError)
   })
 })

@@ -16,7 +16,7 @@ const list = (size: number): ReadonlyArray<number> => Array.from({ length: size 
 const record = (size: number): Record<string, boolean> =>
   Object.fromEntries(Array.from({ length: size }, (_, index) => [`key-${String(index).padStart(6, "0")}`, true]))
 
-/** Integers on either side of each change of a header, of at most 32 bits: of larger ones the two choose other forms. */
+/** Integers of at most 32 bits on either side of each change of a header: for larger ones the two choose different forms. */
 const integers = [
   ...[0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1],
   ...[-1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31)],
@@ -74,7 +74,7 @@ describe("our MessagePack and another one", () => {
     fc.assert(
       fc.property(value, (original) => {
         const theirs = encoder.encode(original)
-        // Maps keep the order that they were read in, so nothing hangs on who sorts.
+        // Maps keep the order in which they were read, so the sort order does not matter.
         const ours = encodeMessagePack(decodeMessagePack(theirs))
         expect(Buffer.compare(ours, theirs)).toBe(0)
         expect(decoder.decode(encodeMessagePack(original as MessagePackValue))).toEqual(original)

@@ -72,7 +72,7 @@ describe("a format", () => {
     expect(formatOfBytes(Buffer.from(head))).toBe(format)
   })
 
-  test("version 1 of SimKube's format, an array, goes to the reader that knows what it is", () => {
+  test("version 1 of SimKube's format, an array, is passed to the reader that recognises it", () => {
     expect(formatOfBytes(Uint8Array.of(0x94, 0x81))).toBe("simkube")
   })
 })

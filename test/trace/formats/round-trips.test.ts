@@ -1,4 +1,4 @@
-/** Traces that went through the event model, and through other formats, are the same bytes afterwards. */
+/** Traces are the same bytes after passing through the event model, and through other formats. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -31,7 +31,7 @@ describe.each(realTraces)("the trace %s", (_, read, isPublished) => {
     expect(Buffer.compare(bytes, original)).toBe(0)
   })
 
-  test("as NDJSON says that SimKube made it, and every line is JSON", async (context) => {
+  test("as NDJSON is marked as made by SimKube, and every line is JSON", async (context) => {
     if (isPublished && whyNoPublished !== undefined) context.skip(whyNoPublished)
     const { bytes } = await converted(read(), "simkube", "ndjson")
     const lines = bytes.toString("utf8").trimEnd().split("\n").map(parseExactJson)
@@ -39,7 +39,7 @@ describe.each(realTraces)("the trace %s", (_, read, isPublished) => {
     expect(lines.at(-1)).toHaveProperty("end")
   })
 
-  test("as a kwok recording, by way of NDJSON, has the same bytes", async (context) => {
+  test("as a kwok recording, via NDJSON, has the same bytes", async (context) => {
     if (isPublished && whyNoPublished !== undefined) context.skip(whyNoPublished)
     const kwok = (await converted(read(), "simkube", "kwok")).bytes
     const ndjson = (await converted(kwok, "kwok", "ndjson", 777)).bytes
@@ -53,7 +53,7 @@ const ordered: fc.Arbitrary<MessagePackValue> = jsonValue.map((value) => toMaps(
 const toMaps = (value: JsonValue): MessagePackValue => {
   if (typeof value !== "object" || value === null || value instanceof IntegralFloat) return value
   if (Array.isArray(value)) return value.map((item: JsonValue) => toMaps(item))
-  // Turned round, so that it is never the order in which an engine or a sorting writer would put them.
+  // Reversed, so that it is never the order of an engine or a sorting writer.
   return new Map(
     Object.entries(value)
       .reverse()
@@ -91,7 +91,7 @@ const mapOf = <Value>(entries: ReadonlyArray<readonly [string, Value]>): Map<str
 const entriesOf = <Value>(value: fc.Arbitrary<Value>, minLength = 0) =>
   fc.uniqueArray(fc.tuple(word, value), { minLength, maxLength: 4, selector: ([key]) => key }).map(mapOf)
 
-/** A file of SimKube's shape, with nothing in the order in which we would write it. */
+/** A file of SimKube's structure, with nothing in the order in which we would write it. */
 const file: fc.Arbitrary<Uint8Array> = fc
   .record({
     version: fc.constant<MessagePackValue>(2),
@@ -127,7 +127,7 @@ const file: fc.Arbitrary<Uint8Array> = fc
   })
   .map((sections) => encodeMessagePack(new Map(Object.entries(sections) as Array<[string, MessagePackValue]>)))
 
-describe("any trace of SimKube's shape", () => {
+describe("any trace of SimKube's structure", () => {
   test("decoded and encoded has the same bytes, in pieces of any size", async () => {
     await fc.assert(
       fc.asyncProperty(file, fc.integer({ min: 1, max: 100 }), async (bytes, size) => {
@@ -136,7 +136,7 @@ describe("any trace of SimKube's shape", () => {
     )
   })
 
-  test("by way of NDJSON has the same bytes", async () => {
+  test("via NDJSON has the same bytes", async () => {
     await fc.assert(
       fc.asyncProperty(file, async (bytes) => {
         const ndjson = (await converted(bytes, "simkube", "ndjson")).bytes
@@ -145,7 +145,7 @@ describe("any trace of SimKube's shape", () => {
     )
   })
 
-  test("damaged, is read or refused, whichever way it goes", async () => {
+  test("when damaged, is read or rejected, on every path", async () => {
     await fc.assert(
       fc.asyncProperty(mutated(file), fc.boolean(), async (bytes, isLater) => {
         try {

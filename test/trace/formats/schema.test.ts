@@ -1,4 +1,4 @@
-/** The JSON Schema in the documentation is that of the lines that are written. */
+/** The JSON Schema in the documentation matches the lines that are written. */
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -15,7 +15,7 @@ const schema = JSON.parse(source) as Schema & { readonly $defs: { readonly [name
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : Number.isInteger(value) ? "integer" : typeof value
 
-/** What is wrong with a value, by the keywords that the schema uses; an unknown keyword is a mistake of the schema. */
+/** What is wrong with a value, by the keywords that the schema uses; an unknown keyword is an error in the schema. */
 const problems = (value: unknown, rules: Schema, at = ""): string[] =>
   Object.entries(rules).flatMap(([keyword, rule]): string[] => {
     const wrong = (isRight: boolean): string[] => (isRight ? [] : [`${at}: ${keyword}`])
@@ -110,7 +110,7 @@ const every: ReadonlyArray<Exclude<TraceItem, { type: "header" }>> = [
 ]
 
 describe("the schema of NDJSON lines", () => {
-  test("fits every sort of line, each as one sort only", () => {
+  test("matches every sort of line, each as exactly one sort", () => {
     const header = {
       window: { start: 0, end: 9 },
       cut: 3,
@@ -126,7 +126,7 @@ describe("the schema of NDJSON lines", () => {
     }
   })
 
-  test.each(realTraces.filter(([, , isPublished]) => !isPublished))("fits the lines of %s", async (_, read) => {
+  test.each(realTraces.filter(([, , isPublished]) => !isPublished))("matches the lines of %s", async (_, read) => {
     for (const line of linesOf((await converted(read(), "simkube", "ndjson")).bytes))
       expect(problems(line, schema)).toEqual([])
   })
@@ -138,7 +138,7 @@ describe("the schema of NDJSON lines", () => {
     { batch: { time: 1.5 } },
     { sequence: 1, time: 1, action: "created", gvk: "v1.Pod", uid: "", namespace: "", name: "", resourceVersion: "" },
     { format: "kubereel", version: 2, window: null, cut: 0, kinds: [], incomplete: [] },
-  ])("does not fit %j", (line) => {
+  ])("does not match %j", (line) => {
     expect(problems(line, schema)).not.toEqual([])
   })
 })

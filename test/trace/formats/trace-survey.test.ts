@@ -1,4 +1,4 @@
-/** What a conversion must know of a whole trace: which objects it holds, and how its pods lived. */
+/** What a conversion must know about a whole trace: the objects it contains, and the lives of its pods. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
@@ -134,7 +134,7 @@ const running = (name: string, owner: Step["owner"], life: Step["life"], more: P
 })
 
 describe("the lives of pods in a recorder's NDJSON", () => {
-  test("are computed from their status, and belong to the outermost owner in the trace, which tracks them then", async () => {
+  test("are computed from their status, and are listed under the outermost owner in the trace, which tracks them then", async () => {
     const steps = [web, between, running("a", [replicaSet, "web-1"], { start: 5, end: 50 })]
     for (const order of [steps, [...steps].reverse()]) {
       const { lifecycles, tracked } = await asSimkube(ndjson(order))
@@ -143,7 +143,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     }
   })
 
-  test("of a pod below owners that own each other belong to the nearest of them: none of them is the outermost", async () => {
+  test("of a pod below owners that own each other are listed under the nearest of them: none is the outermost", async () => {
     const one: Step = { gvk: deployment, name: "one", owner: [deployment, "two"] }
     const two: Step = { gvk: deployment, name: "two", owner: [deployment, "one"] }
     const below: Step = { gvk: deployment, name: "below", owner: [deployment, "one"] }
@@ -152,7 +152,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     expect(lifecycles).toEqual([`${deployment} shop/one 0-`, `${deployment} shop/one 2-`, `${deployment} shop/two 1-`])
   })
 
-  test("of a pod without owners belong to itself, and of one whose owners are not in the trace to nobody", async () => {
+  test("of a pod without owners are listed under itself, and of one whose owners are not in the trace nowhere", async () => {
     const { lifecycles, tracked } = await asSimkube(
       ndjson([running("bare", undefined, { start: 5 }), running("lost", [replicaSet, "elsewhere"], { start: 6 })]),
     )
@@ -160,7 +160,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     expect(tracked).toEqual([pod])
   })
 
-  test("end when the pod is deleted or has vanished, and go on over restarts of containers", async () => {
+  test("end when the pod is deleted or has vanished, and continue across restarts of containers", async () => {
     const owner = [deployment, "web"] as const
     const { lifecycles } = await asSimkube(
       ndjson([
@@ -178,7 +178,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     expect(lifecycles).toEqual(["1-40", "2-60", "3-7"].map((life) => `${deployment} shop/web ${life}`))
   })
 
-  test("of a name that is used again are two, told apart by UID", async () => {
+  test("under a reused name are two, distinguished by UID", async () => {
     const owner = [deployment, "web"] as const
     const { lifecycles } = await asSimkube(
       ndjson([
@@ -215,7 +215,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     expect((await asSimkube(trace)).lifecycles).toEqual([`${deployment} shop/web 77-`])
   })
 
-  test("belong to the first owner that the trace's configuration tracks, if it has one", async () => {
+  test("are listed under the first owner that the trace's configuration tracks, if it has one", async () => {
     const config = (kinds: object): TraceItem => ({
       type: "config",
       config: Buffer.from(JSON.stringify({ trackedObjects: kinds })),
@@ -229,7 +229,7 @@ describe("the lives of pods in a recorder's NDJSON", () => {
     expect((await asSimkube(ndjson(steps, [config({ [deployment]: {}, [pod]: tracking })]))).lifecycles).toEqual([])
   })
 
-  test("are read past pods that nobody can understand", async () => {
+  test("are read even if some pods cannot be understood", async () => {
     const odd = (name: string, status: string): string =>
       JSON.stringify({ metadata: { name, namespace: "shop", uid: name }, spec, status: JSON.parse(status) as unknown })
     const writer = new NdjsonWriter(header)
@@ -251,14 +251,14 @@ describe("the lives of pods in a recorder's NDJSON", () => {
   })
 })
 
-describe("an owner reference stays exactly if its owner is anywhere in the trace", () => {
+describe("an owner reference is kept exactly if its owner is anywhere in the trace", () => {
   const names = ["a", "b", "c", "d"]
   const step = fc.record({
     name: fc.constantFrom(...names),
     owner: fc.option(fc.constantFrom(...names, "elsewhere"), { nil: undefined }),
   })
 
-  test.each(["simkube", "kwok"] as const)("in whatever order they stand, as %s", async (format) => {
+  test.each(["simkube", "kwok"] as const)("in whatever order they occur, as %s", async (format) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
         const held = new Set(steps.map(({ name }) => name))
@@ -278,7 +278,7 @@ describe("an owner reference stays exactly if its owner is anywhere in the trace
             found.set(item.event.name, ownersIn(item.event.object))
         for (const name of held) {
           const owner = steps.findLast((each) => each.name === name)?.owner
-          // Without its UID, which it has in no other cluster.
+          // Without its UID, which differs in every other cluster.
           expect([name, found.get(name)]).toEqual([name, owner !== undefined && held.has(owner) ? [owner] : []])
         }
       }),
@@ -286,7 +286,7 @@ describe("an owner reference stays exactly if its owner is anywhere in the trace
     )
   })
 
-  test("and if it is that very object, not another of its name", async () => {
+  test("and if it is the same object, not another of its name", async () => {
     const owned = { gvk: deployment, name: "web", owner: [deployment, "top"] as const }
     for (const [uid, owners] of [
       ["uid of top", ["top"]],
@@ -297,7 +297,7 @@ describe("an owner reference stays exactly if its owner is anywhere in the trace
     }
   })
 
-  test("and if its kind has a place in the format", async () => {
+  test("and if the format can represent its kind", async () => {
     const owned = { gvk: deployment, name: "web", owner: ["v1.ConfigMap", "settings"] as const }
     const trace = ndjson([{ gvk: "v1.ConfigMap", name: "settings" }, owned])
     expect((await asSimkube(trace)).owners.get("web")).toEqual([])
@@ -319,13 +319,13 @@ describe("a trace without what its objects own", () => {
     })
   }
 
-  test("has the outermost owners, in whatever order they stand", async () => {
+  test("has the outermost owners, in whatever order they occur", async () => {
     const steps = [web, between, running("a", [replicaSet, "web-1"], { start: 5 }), running("bare", undefined, {})]
     expect(await kept(steps)).toEqual(["applied web", "applied bare"])
     expect(await kept([...steps].reverse())).toEqual(["applied bare", "applied web"])
   })
 
-  test("has what is owned by objects that are not in it, or that the format has no place for", async () => {
+  test("has what is owned by objects that are not in it, or that the format cannot represent", async () => {
     const owned: Step = { gvk: deployment, name: "web", owner: ["v1.ConfigMap", "settings"] }
     expect(await kept([owned])).toEqual(["applied web"])
     const both = [{ gvk: "v1.ConfigMap", name: "settings" }, owned]
@@ -343,7 +343,7 @@ describe("a trace without what its objects own", () => {
     ).toEqual(["applied one", "applied other"])
   })
 
-  test("ends what is adopted, and shows what is abandoned", async () => {
+  test("ends an adopted object, and shows an abandoned one", async () => {
     const pet = (owner?: Step["owner"], action: Step["action"] = "applied"): Step => ({
       gvk: replicaSet,
       name: "pet",

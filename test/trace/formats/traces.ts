@@ -1,4 +1,4 @@
-/** The real traces that round trips are tried on, and conversions of whole files in memory. */
+/** The real traces that round trips are tested with, and conversions of whole files in memory. */
 
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -16,14 +16,14 @@ export type PublishedName = (typeof publishedNames)[number]
 
 const beside = fileURLToPath(new URL("../../../../shared/data/traces/", import.meta.url))
 
-/** Where they are: what `KUBEREEL_TRACES` names, else beside the checkout; `undefined` if neither is there. */
+/** Their directory: the one in `KUBEREEL_TRACES`, else beside the checkout; `undefined` if neither exists. */
 const directory = process.env.KUBEREEL_TRACES ?? (existsSync(beside) ? beside : undefined)
 
-/** Why a test that needs them does not run, in words that say how to have it run; `undefined` if they are at hand. */
+/** Why a test that needs them is skipped, and how to run it; `undefined` if they are available. */
 export const whyNoPublished =
   directory === undefined ? "set KUBEREEL_TRACES to the directory with SimKube's example traces" : undefined
 
-/** One of them. A variable that names a directory without them is a mistake, and fails. */
+/** One of them. If the variable names a directory without them, this fails. */
 export const publishedTrace = (name: PublishedName): Uint8Array => readFileSync(join(directory ?? "", name))
 
 /** Every real trace by name. */
@@ -37,7 +37,7 @@ async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Arr
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
 }
 
-/** A whole file in another format, and what had no place in it; read in pieces of `size` bytes. */
+/** A whole file in another format, and what that format could not represent; read in pieces of `size` bytes. */
 export const converted = async (
   bytes: Uint8Array,
   from: TraceFormatName,

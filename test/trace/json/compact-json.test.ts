@@ -6,12 +6,12 @@ import { jsonValue } from "../json-values.ts"
 
 const compact = (text: string): string => Buffer.from(compactJson(Buffer.from(text))).toString()
 
-test("JSON on one line is handed on as it is, white space included", () => {
+test("JSON on one line is passed on unchanged, white space included", () => {
   const bytes = Buffer.from('{ "a" : "b \\n c" }')
   expect(compactJson(bytes)).toBe(bytes)
 })
 
-test("indented JSON loses the white space outside strings and nothing else", () => {
+test("indented JSON loses only the white space outside strings", () => {
   expect(compact('{\r\n\t"a": [1, 2.0],\n  "b c": "d \\" e\\\\",\n  "f": "\\n"\n}\n')).toBe(
     '{"a":[1,2.0],"b c":"d \\" e\\\\","f":"\\n"}',
   )
@@ -27,11 +27,11 @@ test("indented JSON loses the white space outside strings and nothing else", () 
   )
 })
 
-test("a line break inside a string, which JSON forbids, becomes its escape", () => {
+test("a line break inside a string, which JSON forbids, is escaped", () => {
   expect(compact('{"a":"b\nc\rd"}')).toBe('{"a":"b\\nc\\rd"}')
 })
 
-test("whatever the bytes, no line break is left", () => {
+test("whatever the bytes, no line break remains", () => {
   const bytes = fc.array(fc.constantFrom(10, 13, 34, 92, 32, 65), { maxLength: 30 })
   fc.assert(
     fc.property(bytes, (list) => {

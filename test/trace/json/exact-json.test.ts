@@ -48,7 +48,7 @@ describe("exact JSON", () => {
     ["18446744073709551616", 2 ** 64],
     ["-9223372036854775809", -(2 ** 63)],
     ["1e21", 1e21],
-  ])("reads the literal %s as serde_json does, wherever it stands", (literal, expected) => {
+  ])("reads the literal %s as serde_json does, at any position", (literal, expected) => {
     expect(parseExactJson(literal)).toStrictEqual(expected)
     expect(parseExactJson(` {"a":\n${literal} }`)).toStrictEqual({ a: expected })
     expect(parseExactJson(`{"a" : [1,${literal},"x"]}`)).toStrictEqual({ a: [1, expected, "x"] })
@@ -60,7 +60,7 @@ describe("exact JSON", () => {
     expect(parseExactJson(text)).toStrictEqual(JSON.parse(text))
   })
 
-  test("takes a key named __proto__ as a key, with and without suspicious numbers", () => {
+  test("treats a key named __proto__ as a key, with and without suspicious numbers", () => {
     for (const number of ["1", "1.0"]) {
       const value = parseExactJson(`{"__proto__":{"polluted":${number}},"a":1}`) as object
       expect(Object.keys(value)).toEqual(["__proto__", "a"])
@@ -77,7 +77,7 @@ describe("exact JSON", () => {
           const names = Array.from({ length: width }, (_, at) => (at === place ? key : `${width}-${place}-${at}`))
           return `{${names.map((name) => `${JSON.stringify(name)}:"x"`).join()}}`
         }
-        // Every way in which an object with such a key comes to be: parsed, decoded, copied.
+        // Every way in which an object with such a key is created: parsed, decoded, copied.
         const met = parseExactJson(text("a\\")) as JsonObject
         expect(formatExactJson(met)).toBe(text("a\\"))
         expect(new MessagePackReader(encodeMessagePack(met)).readJson()).toEqual(met)
@@ -93,12 +93,12 @@ describe("exact JSON", () => {
       }
   })
 
-  test("an object of very many keys with backslashes is read in linear time", () => {
+  test("an object with very many keys with backslashes is read in linear time", () => {
     const text = `{${Array.from({ length: 100_000 }, (_, at) => `"\\\\${at}":0`).join()}}`
     expect(formatExactJson(parseExactJson(text))).toBe(text)
   })
 
-  test("accepts what JSON.parse accepts and nothing else, on the slow path too", () => {
+  test("accepts exactly what JSON.parse accepts, on the slow path too", () => {
     const texts = fc.oneof(
       mutated(fc.json().map((text) => Buffer.from(text))).map((bytes) => Buffer.from(bytes).toString()),
       fc.string({
@@ -128,7 +128,7 @@ describe("exact JSON", () => {
       }),
     )
     const finite = (_: string, value: unknown): unknown => {
-      // Refused by serde_json and by us; JSON.parse makes it Infinity.
+      // Rejected by serde_json and by us; JSON.parse makes it Infinity.
       if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new Error("beyond f64")
       return value
     }
@@ -148,7 +148,7 @@ describe("exact JSON", () => {
     )
   })
 
-  test("of a repeated key the last value counts, with its own literal", () => {
+  test("the last value of a repeated key wins, with its own literal", () => {
     expect(parseExactJson('{"a":1.0,"a":2}')).toStrictEqual({ a: 2 })
     expect(parseExactJson('{"a":2,"a":1.0}')).toStrictEqual({ a: new IntegralFloat(1) })
   })
@@ -163,7 +163,7 @@ describe("exact JSON", () => {
     )
   })
 
-  test("what JSON.parse reads without loss is read alike", () => {
+  test("what JSON.parse reads without loss is read the same", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(JSON.stringify(JSON.parse(formatExactJson(parseExactJson(text))))).toBe(JSON.stringify(JSON.parse(text)))
@@ -184,7 +184,7 @@ describe("exact JSON", () => {
     )
   })
 
-  test("says why a text is refused, and where, but never quotes it", () => {
+  test("reports why a text is rejected, and where, but never quotes it", () => {
     expect(failure(() => parseExactJson('{"password":"hunter2",}'))).toMatchObject({ reason: "syntax", position: 22 })
     expect(failure(() => parseExactJson('{"password":"hunter2",}')).message).not.toContain("hunter2")
     expect(failure(() => parseExactJson(Uint8Array.of(0x22, 0xff, 0x22)))).toMatchObject({ reason: "encoding" })
@@ -194,7 +194,7 @@ describe("exact JSON", () => {
     expect(failure(() => parseExactJson(deep))).toMatchObject({ reason: "depth" })
   })
 
-  test("floats that JSON cannot hold are written as null", () => {
+  test("floats that JSON cannot represent are written as null", () => {
     expect(formatExactJson([Number.NaN, Number.POSITIVE_INFINITY])).toBe("[null,null]")
   })
 })

@@ -22,7 +22,7 @@ const ordered = [
   "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration",
 ]
 
-test("what others need comes first, whatever order it came in", () => {
+test("dependencies come first, whatever the input order", () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(ordered), (some) => {
       expect(inDependencyOrder(some)).toEqual(ordered.filter((gvk) => some.includes(gvk)))

@@ -41,7 +41,7 @@ describe("the owners above an object", () => {
     expect(uidsAbove(graph, "a", "c")).toEqual(["a", "b", "c"])
   })
 
-  test("end where nothing is known, and that owner is named", () => {
+  test("end where the owners are unknown, and that owner is named", () => {
     const graph = ownership({ a: ["b"], c: "gone" })
     expect(uidsAbove(graph, "a", "c")).toEqual(["a", "b", "c"])
     expect(graph.unknown.map(({ gvk, name }) => `${gvk} ${name}`)).toEqual([
@@ -50,7 +50,7 @@ describe("the owners above an object", () => {
     ])
   })
 
-  test("end without a question at a kind that is recorded whole", () => {
+  test("end without a look-up at a kind that is completely recorded", () => {
     const graph = ownership({}, ["apps/v1.ReplicaSet"])
     expect(uidsAbove(graph, "a")).toEqual(["a"])
     expect(graph.unknown).toEqual([])
@@ -65,7 +65,7 @@ describe("an object is below a set", () => {
     expect(ownership({}).isBelow([], () => true)).toBe(false)
   })
 
-  test("whatever a reference under another kind says of the same UID; versions of a kind are one", () => {
+  test("whatever a reference under another kind says about the same UID; versions of a kind are one", () => {
     const graph = ownership({ a: [] })
     const isMember = ({ uid, kind }: OwnerReference) => uid === "a" && kind === "ReplicaSet"
     expect(graph.isBelow([reference("a", "Job")], isMember)).toBe(false)
@@ -75,7 +75,7 @@ describe("an object is below a set", () => {
     expect(groupKindOf("v1.Pod")).not.toBe(groupKindOf("metrics.k8s.io/v1.Pod"))
   })
 
-  test("exactly when a search of the whole graph finds a member, whatever was asked before", () => {
+  test("exactly when a search of the whole graph finds a member, whatever the earlier calls", () => {
     fc.assert(
       fc.property(graphs, members, fc.array(uid, { maxLength: 20 }), (graph, chosen, asked) => {
         const subject = ownership(graph)
@@ -102,7 +102,7 @@ const reach = (graph: Graph, from: string, seen = new Set<string>()): Set<string
   return seen
 }
 
-describe("what nobody outside its circle owns would be made again by nobody, so it is not below", () => {
+describe("no controller recreates what nothing outside its circle owns, so it is not below", () => {
   const isOwned = (graph: Graph, object: string, isMember: (owner: string) => boolean = () => true): boolean =>
     ownership(graph).isBelow(
       (graph[object] ?? []).map((owner) => reference(owner)),
@@ -119,15 +119,15 @@ describe("what nobody outside its circle owns would be made again by nobody, so 
     expect(["a", "b", "c"].map((object) => isOwned(graph, object))).toEqual([false, false, false])
   })
 
-  test("but what the circle owns, and all of a circle that something else owns", () => {
+  test("except what the circle owns, and a whole circle that something else owns", () => {
     expect(isOwned({ a: ["b"], b: ["a"], child: ["a"] }, "child")).toBe(true)
     const owned = { a: ["b"], b: ["a", "top"], top: [] }
     expect(["a", "b"].map((object) => isOwned(owned, object))).toEqual([true, true])
-    // Nobody replays an owner that is not in the trace.
+    // An owner that is not in the trace is not replayed.
     expect(["a", "b"].map((object) => isOwned(owned, object, (owner) => owner !== "top"))).toEqual([false, false])
   })
 
-  test("a circle between an owner and an object ends no chain", () => {
+  test("a circle between an owner and an object does not end the chain", () => {
     const graph = { child: ["a"], a: ["b"], b: ["a", "top"], top: [] }
     expect(isOwned(graph, "child", (owner) => owner === "top")).toBe(true)
   })

@@ -1,4 +1,4 @@
-/** What one Pod object tells of its life, and what follows from a row of them. */
+/** What one Pod object shows about its life, and what follows from a sequence of them. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -9,7 +9,7 @@ import {
   type PodLifetime,
 } from "../../../src/trace/pods/pod-lifecycle.ts"
 
-/** Seconds since the Unix epoch as the API server writes them. */
+/** Seconds since the Unix epoch in the API server's format. */
 const at = (seconds: number): string => new Date(seconds * 1000).toISOString().replace(".000Z", "Z")
 const running = (seconds: number) => ({ state: { running: { startedAt: at(seconds) } } })
 const waiting = { state: { waiting: { reason: "CrashLoopBackOff" } } }
@@ -24,13 +24,13 @@ const observe = (
   observeLifetime({ initContainerStatuses: init, containerStatuses: main }, () => containers)
 
 describe("a Pod object", () => {
-  test("that waits tells nothing", () => {
+  test("that is waiting shows nothing", () => {
     expect(observe([waiting])).toEqual({ start: undefined, end: undefined, oddity: undefined })
     expect(observeLifetime({}, () => 1)).toEqual({ start: undefined, end: undefined, oddity: undefined })
     expect(observeLifetime({ phase: "Pending", containerStatuses: null }, () => 1)).toMatchObject({ start: undefined })
   })
 
-  test("began with its first container, be it an init container, running or ended", () => {
+  test("started with its first container, even an init container, running or ended", () => {
     expect(observe([running(20), running(15)])).toMatchObject({ start: 15, end: undefined })
     expect(observe([waiting], [ended(3, 5)])).toMatchObject({ start: 3, end: undefined })
   })
@@ -39,11 +39,11 @@ describe("a Pod object", () => {
     expect(observe([ended(10, 30), ended(11, 20)])).toMatchObject({ start: 10, end: 30 })
     expect(observe([ended(10, 12)], [ended(3, 40)])).toMatchObject({ start: 3, end: 40 })
     expect(observe([ended(10, 30), running(11)])).toMatchObject({ start: 10, end: undefined })
-    // The kubelet has told of one of two yet.
+    // The kubelet has reported only one of two yet.
     expect(observe([ended(10, 30)], [], 2)).toMatchObject({ start: 10, end: undefined })
   })
 
-  test("counts what is odd as absent, and says so", () => {
+  test("treats an anomaly as absent, and reports it", () => {
     expect(observe([{ state: {} }])).toMatchObject({ start: undefined, oddity: "a container has no state or several" })
     expect(observe([{ state: { ...running(1).state, ...waiting.state } }, running(7)])).toMatchObject({
       start: 7,
@@ -53,7 +53,7 @@ describe("a Pod object", () => {
       start: undefined,
       oddity: "a container's state lacks its time",
     })
-    // ContainerStatusUnknown: nobody knows when it began.
+    // ContainerStatusUnknown: its start is unknown.
     expect(observe([{ state: { terminated: { startedAt: null, finishedAt: at(9) } } }])).toMatchObject({
       start: undefined,
       end: 9,
@@ -73,7 +73,7 @@ describe("a Pod object", () => {
     [{ containerStatuses: [{ state: { running: { startedAt: 5 } } }] }, "a container has an invalid time"],
     [{ containerStatuses: [{ state: { running: { startedAt: "yesterday" } } }] }, "a container has an invalid time"],
     [{ containerStatuses: [{ state: { running: { startedAt: "2026-02-31" } } }] }, "a container has an invalid time"],
-  ])("%j is answered with what is wrong with it", (status, problem) => {
+  ])("%j is rejected with the reason", (status, problem) => {
     expect(observeLifetime(status, () => 1)).toBe(problem)
   })
 
@@ -102,13 +102,13 @@ const life = (...observed: ReadonlyArray<ReturnType<typeof observeLifetime>>): P
   )
 
 describe("a pod's life", () => {
-  test("begins once it runs and ends once it has", () => {
+  test("starts once it runs and ends once it has", () => {
     expect(life(observe([waiting]))).toBeUndefined()
     expect(life(observe([waiting]), observe([running(5)]))).toEqual({ start: 5, end: undefined })
     expect(life(observe([running(5)]), observe([ended(5, 9)]))).toEqual({ start: 5, end: 9 })
   })
 
-  test("keeps its first start when a container is started again, runs again, and ends at the last end (W-35)", () => {
+  test("keeps its first start when a container is restarted, runs again, and ends at the last end (W-35)", () => {
     const first = [observe([running(5)]), observe([ended(5, 9)])]
     expect(life(...first, observe([waiting]))).toEqual({ start: 5, end: 9 })
     expect(life(...first, observe([waiting]), observe([running(19)]))).toEqual({ start: 5, end: undefined })
@@ -122,14 +122,14 @@ describe("a pod's life", () => {
     expect(nextLifetime(before, { start: undefined, end: undefined, oddity: undefined })).toBe(before)
   })
 
-  test("ends when we are told that it is gone, unless it had ended", () => {
+  test("ends when its deletion arrives, unless it had ended", () => {
     expect(endedLifetime({ start: 5, end: undefined }, 8)).toEqual({ start: 5, end: 8 })
     expect(endedLifetime({ start: 5, end: 7 }, 8)).toEqual({ start: 5, end: 7 })
     // The node's clock is ahead of ours.
     expect(endedLifetime({ start: 5, end: undefined }, 3)).toEqual({ start: 5, end: 5 })
   })
 
-  test("never ends before it began; its first start and the last object's end win, in whatever order times come", () => {
+  test("never ends before it started; its first start and the last object's end win, whatever the order of times", () => {
     const seconds = fc.integer({ min: -10, max: 2_000_000_000 })
     const observed: fc.Arbitrary<ObservedLifetime> = fc.record({
       start: fc.option(seconds, { nil: undefined }),

@@ -1,4 +1,4 @@
-/** Status and spec are found in the bytes, or they are not; what is found is never another one. */
+/** Status and spec are either found in the bytes or not; what is found is never a different one. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { findPodStatus, readPodSpec, readPodStatus } from "../../../src/trace/pods/pod-text.ts"
@@ -28,7 +28,7 @@ describe("a pod as the server writes it", () => {
     status,
   })
 
-  test("is found whatever stands around it", () => {
+  test("is found whatever is around it", () => {
     for (const [before, after] of [
       ["", ""],
       ['{"type":"ADDED","object":', "}\n"],
@@ -38,7 +38,7 @@ describe("a pod as the server writes it", () => {
     }
   })
 
-  test("without containers has a status all the same", () => {
+  test("without containers still has a status", () => {
     expect(look('{"spec":{},"status":{"phase":"Pending"}}')).toEqual({
       found: true,
       status: { phase: "Pending" },
@@ -52,11 +52,11 @@ test.each([
   '{"status" : {"phase":"Running"}}',
   '{"status":{"phase":"Running"}}\n',
   '{"status":null}',
-  // Deeper down.
+  // Nested more deeply.
   '{"spec":{"status":{"phase":"Running"}}}',
   // Half of a key's text.
   '{"a\\"status":{"phase":"Running"}}',
-])("%s is left to who reads the whole", (text) => {
+])("%s is left to the parser of the whole object", (text) => {
   expect(look(text, '{"status":{}}').found).toBe(false)
 })
 
@@ -65,11 +65,11 @@ test.each([
   ['{"x":{"spec":{"a":1}},"status":{}}', undefined],
   ['{"a\\"spec":{"a":1},"status":{}}', undefined],
   ['{"spec": {"a":1},"status":{}}', undefined],
-])("the spec of %s is left to who reads the whole", (text, expected) => {
+])("the spec of %s is left to the parser of the whole object", (text, expected) => {
   expect(look(text)).toMatchObject({ found: true, spec: expected })
 })
 
-test("what is found is what the whole object has", () => {
+test("what is found equals the part of the whole object", () => {
   const names = ["status", "spec", "containerStatuses", "initContainerStatuses", '"status":{', "{", "\\", "other"]
   const key = fc.oneof(fc.constantFrom(...names), fc.string({ maxLength: 5 }))
   const value = fc.letrec((tie) => ({

@@ -14,7 +14,7 @@ import { goldenTrace, watchLines } from "../recording.ts"
 
 const cut = (json: string): string => Buffer.from(withoutManagedFields(Buffer.from(json))).toString()
 
-/** An object with one member in a place of its own among others. */
+/** An object with one member inserted at a given position among others. */
 const withMember = (others: JsonObject, key: string, value: JsonValue, place: number): JsonObject => {
   const entries = Object.entries(others).filter(([name]) => name !== key)
   entries.splice(place % (entries.length + 1), 0, [key, value])
@@ -34,7 +34,7 @@ const memberText = (entries: ReadonlyArray<readonly [string, JsonValue]>): strin
 const pretty = fc.constantFrom(undefined, 1, "\t", " \r\n")
 
 describe("an object without managedFields", () => {
-  test("is the same object but for them, whatever else it holds", () => {
+  test("is otherwise the same object, whatever else it contains", () => {
     fc.assert(
       fc.property(kubernetesObject, (object) => {
         const { metadata } = object
@@ -82,12 +82,12 @@ describe("an object without managedFields", () => {
       '{"metadata":{"managedFields":[1]},"spec":{"managedFields":[2]}}',
       '{"metadata":{"managedFields":0},"spec":{"managedFields":[2]}}',
     ],
-  ])("has none of them, however often they are given: %s", (json, expected) => {
+  ])("has none of them, however often they occur: %s", (json, expected) => {
     expect(cut(json)).toBe(expected)
     expect(formatExactJson(metadataOf(Buffer.from(json)) ?? null)).not.toContain("[")
   })
 
-  test("has none of them in any object that names members twice", () => {
+  test("has none of them in any object with duplicate members", () => {
     const metadata = fc
       .array(fc.oneof(fc.tuple(fc.constant("managedFields"), jsonValue), fc.tuple(text, jsonValue)), { maxLength: 5 })
       .map((entries) => memberText(entries))
@@ -101,7 +101,7 @@ describe("an object without managedFields", () => {
       fc.property(object, (members) => {
         const json = `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`
         const left = cut(json)
-        // Each member by itself: a parser shows only the last one of a name.
+        // Each member by itself: a parser shows only the last of several with one name.
         const expected = members.map(([key, value]) =>
           key === "metadata"
             ? `"metadata":${cut(`{"metadata":${value}}`).slice('{"metadata":'.length, -1)}`
@@ -133,11 +133,11 @@ describe("an object without managedFields", () => {
     '{"metadata":{"labels":{"managedFields":[1]}}}',
     '{"metadata":{"a":"\\\\","b":"\\"managedFields\\":[1]"}}',
     '{"metadata":null}',
-  ])("%s stays as it is", (json) => {
+  ])("%s is unchanged", (json) => {
     expect(cut(json)).toBe(json)
   })
 
-  test("is never what bytes that are no JSON become", () => {
+  test("is never the result for bytes that are not JSON", () => {
     fc.assert(
       fc.property(mutated(kubernetesObject.map((object) => Buffer.from(formatExactJson(object)))), (bytes) => {
         const result = withoutManagedFields(new Uint8Array(bytes))
@@ -150,7 +150,7 @@ describe("an object without managedFields", () => {
             return false
           }
         }
-        // What is stepped over is not checked, so a whole text stays whole, and nothing more is promised.
+        // Skipped bytes are not checked, so a valid text stays valid, and nothing more is guaranteed.
         if (parses(bytes)) expect(parses(result)).toBe(true)
       }),
     )
@@ -158,7 +158,7 @@ describe("an object without managedFields", () => {
 })
 
 describe("an object's metadata", () => {
-  test("is what parsing the whole object gives, without managedFields", () => {
+  test("equals the result of parsing the whole object, without managedFields", () => {
     fc.assert(
       fc.property(kubernetesObject, (object) => {
         const bytes = Buffer.from(formatExactJson(object))
@@ -181,7 +181,7 @@ describe("an object's metadata", () => {
     },
   )
 
-  test("is found in everything that an API server sent", () => {
+  test("is found in everything that an API server has sent", () => {
     const config = [...readSimkubeTrace([goldenTrace("recording")])].find((item) => item.type === "config")
     if (config === undefined) throw new Error("the golden trace has no config")
     const lines = watchLines("recording", config.trackedObjects)

@@ -34,7 +34,7 @@ const everything = object(`{
   "kind":"DeploymentList","apiVersion":"v0","aaa":1}`)
 
 describe("sanitising for SimKube", () => {
-  test("removes what belongs to the recorded cluster and nothing else", () => {
+  test("removes only what belongs to the recorded cluster", () => {
     const { metadata, ...sanitised } = sanitise(deployment, everything)
     expect(sanitised).toEqual({
       apiVersion: "apps/v1",
@@ -51,7 +51,7 @@ describe("sanitising for SimKube", () => {
     )
   })
 
-  test("keeps references to owners in the trace, without the UID that they do not have elsewhere", () => {
+  test("keeps references to owners in the trace, without the UID, which differs elsewhere", () => {
     const references = [{ uid: "in", kind: "ReplicaSet", name: "a" }, { uid: "out" }, "no reference"]
     const owned = { metadata: { ownerReferences: references } }
     expect(sanitise(pod, owned, ({ uid }) => uid === "in").metadata).toEqual({
@@ -75,7 +75,7 @@ describe("sanitising for SimKube", () => {
     })
   })
 
-  test("an object without spec has none afterwards", () => {
+  test("an object without spec still has none", () => {
     expect(specOf(sanitise(pod, { metadata: {} }))).toBeUndefined()
   })
 
@@ -84,7 +84,7 @@ describe("sanitising for SimKube", () => {
     expect(deletionStub(pod, "", "b")).toEqual({ ...pod, metadata: { name: "b" }, rest: [] })
   })
 
-  test("finds apiVersion and kind in a GVK", () => {
+  test("splits a GVK into apiVersion and kind", () => {
     expect(simkubeType("apps/v1.Deployment")).toEqual(deployment)
     expect(simkubeType("v1.Pod")).toEqual(pod)
     expect(simkubeType("Pod")).toBeUndefined()

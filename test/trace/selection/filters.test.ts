@@ -125,7 +125,7 @@ describe("the filters of an export", () => {
       { key: "app", operator: "DoesNotExist", values: ["x"] },
       "DoesNotExist with 1 values; allowed: no values",
     ],
-  ])("refuse %s at once, naming the selector (W-08)", (_, expression, rest) => {
+  ])("reject %s at once, naming the selector (W-08)", (_, expression, rest) => {
     const fine = { key: "a", operator: "Exists" }
     expect(failure([{}, { matchExpressions: [fine, expression] }]).message).toBe(
       `excluded_labels[1].matchExpressions[1]: ${rest}`,
@@ -140,7 +140,7 @@ describe("the filters of an export", () => {
     { matchLabel: { app: "web" } },
     { matchLabels: { "a b": "web" } },
     { matchLabels: { app: "é" } },
-  ])("refuse what is no selector: %j", (selector) => {
+  ])("reject an invalid selector: %j", (selector) => {
     const error = failure([selector])
     expect(error.place).toContain("excluded_labels[0]")
     expect(error.message).toMatch(/^excluded_labels\[0\].*: \S.*; allowed: \S/)
@@ -155,10 +155,10 @@ describe("the filters of an export", () => {
   })
 })
 
-describe("what an export holds", () => {
+describe("the contents of an export", () => {
   const none = { excluded_namespaces: [], excluded_labels: [] }
 
-  test("is chosen by namespace, kind and name, as patterns; what is excluded stays excluded", () => {
+  test("are chosen by namespace, kind and name, as patterns; what is excluded stays excluded", () => {
     const filters = compileFilters({
       ...none,
       namespaces: ["shop-*", "kube-system"],
@@ -187,7 +187,7 @@ describe("what an export holds", () => {
     ])
   })
 
-  test("is chosen by labels when labels are given, and by nothing when they are not", () => {
+  test("are chosen by labels if labels are given, otherwise not", () => {
     const web = compileFilters({
       ...none,
       labels: ["app=web", { matchLabels: { app: "db" } }],
@@ -226,7 +226,7 @@ describe("a selector's text", () => {
     expect(labels([text]).excludesLabels(own)).toBe(expected)
   })
 
-  // What the API server answers with 400.
+  // The API server rejects these with 400.
   test.each([
     "app=a b",
     "=x",
@@ -246,18 +246,18 @@ describe("a selector's text", () => {
     `a=${"x".repeat(64)}`,
     `${"x".repeat(64)}=a`,
     `${"x".repeat(254)}/a=1`,
-  ])("that means nothing is refused and quoted: %j", (text) => {
+  ])("that is invalid is rejected and quoted: %j", (text) => {
     const error = failure(["app", text])
     expect(error.place).toContain("excluded_labels[1]")
     expect(error.message).toContain(JSON.stringify(text).slice(0, 200))
   })
 
-  test("of any length takes no time to refuse", () => {
+  test("of any length is rejected in no time", () => {
     expect(failure(["a,".repeat(90_000)]).message).toMatch(/180000 characters; allowed: at most 16384/)
     expect(() => labels([`a in (${"x,".repeat(8000)}y)`])).not.toThrow()
   })
 
-  test("says the same as the structure that it stands for", () => {
+  test("means the same as its structured form", () => {
     const name = fc.constantFrom("a", "b.example.com/c")
     const value = fc.constantFrom("x", "y", "")
     const term = fc.oneof(
@@ -281,7 +281,7 @@ describe("a selector's text", () => {
 })
 
 describe("a pattern", () => {
-  test("matches what the regular expression of the same meaning matches", () => {
+  test("matches the same as the equivalent regular expression", () => {
     const letter = fc.constantFrom("a", "b", "*", "?")
     const pattern = fc.array(letter, { maxLength: 7 }).map((each) => each.join(""))
     const name = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 7 }).map((each) => each.join(""))
@@ -295,7 +295,7 @@ describe("a pattern", () => {
     )
   })
 
-  test("of many stars takes no time to say no", () => {
+  test("with many stars is rejected in no time", () => {
     expect(compileGlobs([`${"a*".repeat(100)}b`])("a".repeat(5000))).toBe(false)
   })
 })
@@ -328,12 +328,12 @@ describe("a filtered view", () => {
     expect(view.of(event("applied", "out"), labelled({ app: "web" }))).toBe("hidden")
     expect(view.of(event("deleted", "in"), never)).toBe("shown")
     expect(view.of(event("vanished", "out"), never)).toBe("hidden")
-    // Never seen: by the last state, or, where there is none, as any other object.
+    // Not seen before: judged by the last state, or, without one, like any other object.
     expect(view.of(event("deleted", "unseen"), labelled({ app: "web" }))).toBe("hidden")
     expect(view.of(event("vanished", "unseen"), never)).toBe("shown")
   })
 
-  test("lets an object go that comes to be left out, once, and shows it again when it comes back", () => {
+  test("emits an object that stops matching as deleted, once, and shows it again when it matches again", () => {
     const view = without("app=web")
     const seen = [{}, { app: "web" }, { app: "web" }, {}, { app: "web" }].map((own) =>
       view.of(event("applied", "u"), labelled(own as Record<string, string>)),
@@ -343,7 +343,7 @@ describe("a filtered view", () => {
     expect(view.of(event("applied", "u"), labelled({}))).toBe("shown")
   })
 
-  test("is at any moment what the filter would choose of all that lives", () => {
+  test("is at any moment what the filter would choose from all live objects", () => {
     const uid = fc.constantFrom("u", "v", "w")
     const change = fc.oneof(
       fc.tuple(fc.constant<Action>("applied"), uid, fc.boolean()),

@@ -23,7 +23,7 @@ export interface FollowedPods extends KnownPods {
 }
 
 /** A kind that is not complete between a version and the first list. */
-export interface InterruptedKind {
+interface InterruptedKind {
   readonly gvk: string
   /** The empty string if each namespace has its own. */
   readonly fromVersion: string

@@ -16,7 +16,7 @@ const gapDetails = {
 } as const
 
 /** Where the recording of the kind stands. */
-export interface Completeness {
+interface Completeness {
   readonly epoch: number
   /** The empty string before the first list. */
   readonly completeVersion: string

@@ -1,9 +1,9 @@
 /**
- * Rewrites a valid JSON object so that the scanner understands it: no white space between tokens; keys that a rule or a
- * report may name written with no escape they can do without, each once; reported strings likewise; reported members
- * that are null left out. Everything else keeps its bytes, so the fingerprint is that of the original.
+ * Rewrites a valid JSON object into a form that the scanner understands: no white space between tokens; keys that a rule or a report may
+ * name occur once and use an escape sequence only where JSON requires one, as do reported strings; reported members that are null are left
+ * out. Everything else keeps its bytes, so the fingerprint is that of the original.
  *
- * Of a key that occurs twice the last counts, as in `JSON.parse` and in the API server's decoder.
+ * If a key occurs twice, the last one wins, as in `JSON.parse` and in the API server's decoder.
  */
 
 import { Capture, type MemberNode } from "../object/member-trie.ts"
@@ -16,7 +16,7 @@ const OPEN_BRACKET = 91
 const BACKSLASH = 92
 const OPEN_BRACE = 123
 
-/** One member of an object: its key decoded, and where it stands. */
+/** One member of an object: its decoded key, and its positions. */
 export interface Member {
   readonly key: string
   readonly start: number
@@ -29,7 +29,7 @@ export interface Member {
 export const decodeString = (bytes: Buffer, start: number, end: number): string =>
   String(JSON.parse(bytes.toString("utf8", start, end)))
 
-/** The members of the valid object that begins at `position`, in the order in which they stand. */
+/** The members of the valid object that starts at `position`, in their order. */
 export const readMembers = (json: JsonBytes, position: number): ReadonlyArray<Member> => {
   const members: Member[] = []
   let at = json.skipSpace(position + 1)
@@ -46,7 +46,7 @@ export const readMembers = (json: JsonBytes, position: number): ReadonlyArray<Me
 
 interface CanonicalObject {
   readonly bytes: Buffer
-  /** Key and value of metadata.managedFields in the original, [0, 0) when there is none. */
+  /** Key and value of metadata.managedFields in the original, [0, 0) if it is absent. */
   readonly managedFieldsStart: number
   readonly managedFieldsEnd: number
 }
@@ -77,7 +77,7 @@ class Writer {
     }
   }
 
-  /** A string with escapes is written anew, any other keeps its bytes, be they UTF-8 or not. */
+  /** A string with escapes is written anew, any other keeps its bytes, valid UTF-8 or not. */
   private string(start: number, end: number): void {
     const token = this.json.bytes.subarray(start, end)
     if (token.includes(BACKSLASH)) this.text(JSON.stringify(decodeString(token, 0, token.length)))
@@ -118,7 +118,7 @@ class Writer {
     this.text(separator === "[" ? "[]" : "]")
   }
 
-  /** Go clients write null for what they leave out; to the API server the two are one. */
+  /** Go clients write null for members they leave out; to the API server both are the same. */
   private isAbsent(child: MemberNode, position: number): boolean {
     const capture = child.capture
     const reported = (capture !== Capture.none && capture <= Capture.lastString) || capture === Capture.ownerReferences
@@ -126,7 +126,7 @@ class Writer {
   }
 }
 
-/** @param bytes all of one object, valid JSON as `JSON.parse` has found */
+/** @param bytes exactly one object, which is valid JSON */
 export const canonicalObject = (root: MemberNode, bytes: Buffer): CanonicalObject => {
   const json = new JsonBytes()
   json.load(bytes, bytes.length)

@@ -1,11 +1,11 @@
 /**
- * The structural pass: walks over JSON values in a buffer without building anything.
+ * The structural pass: walks over JSON values in a buffer without building objects.
  *
- * Guaranteed: a value that is passed over is valid JSON (RFC 8259) as `JSON.parse` understands it, whatever its white
- * space and however deep; no byte at or behind `end` decides anything; time is linear. Not checked: UTF-8 (decoding
- * replaces bad sequences, here as in `JSON.parse(buffer.toString())`).
+ * Guaranteed: a value walked over is valid JSON (RFC 8259) as `JSON.parse` defines it, whatever its white space and depth; no byte at or
+ * after `end` affects the result; time is linear. Not checked: UTF-8 (decoding replaces bad sequences, here as in
+ * `JSON.parse(buffer.toString())`).
  *
- * White space is looked for only where nothing else fits, so compact JSON never pays for it.
+ * Checks for white space only where nothing else fits, so compact JSON never pays for it.
  */
 
 import { skipScalar } from "./json-scalars.ts"
@@ -19,7 +19,7 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** A cursor over one stretch of JSON that ends in `}` or `]`. Reused for every event; keeps the last buffer alive. */
+/** A cursor over a range of JSON that ends in `}` or `]`. Reused for every event; keeps the last buffer alive. */
 export class JsonBytes {
   bytes: Buffer = Buffer.alloc(0)
   /** The same memory as `bytes`. Made once per buffer, not per event. */
@@ -30,10 +30,10 @@ export class JsonBytes {
   private nesting = new Uint8Array(256)
 
   /**
-   * Points the cursor at bytes that end at `end` (exclusive). The last byte must be `}` or `]`: because a string,
-   * number or separator can never end there, the loops below need no check of `end` behind each of them.
+   * Points the cursor at bytes that end at `end` (exclusive). The last byte must be `}` or `]`: because no string, number or separator can
+   * end there, the loops below need no check of `end` after each of them.
    *
-   * @returns false when it is not, and then nothing may be walked.
+   * @returns false if the last byte is another one; then nothing may be walked.
    */
   load(bytes: Buffer, end: number): boolean {
     if (end < 1 || end > bytes.length) return false
@@ -45,7 +45,7 @@ export class JsonBytes {
     return (this.view.getUint8(end - 1) | 32) === CLOSE_BRACE
   }
 
-  /** The first position from `position` on that is not white space; at most `end`. */
+  /** The first position at or after `position` that is not white space; at most `end`. */
   skipSpace(position: number): number {
     const view = this.view
     const end = this.end
@@ -59,17 +59,17 @@ export class JsonBytes {
     return at
   }
 
-  /** From the first byte of a string's content to the position behind its closing quote, or -1. */
+  /** From the first byte of a string's content to the position after its closing quote, or -1. */
   skipString(position: number): number {
     return skipString(this.view, position, this.end)
   }
 
-  /** The same for a string whose bytes are its text: -1 also when it has an escape sequence. */
+  /** The same for a string whose bytes are its text: -1 also if it has an escape sequence. */
   skipPlainString(position: number): number {
     return skipPlainString(this.view, position, this.end)
   }
 
-  /** Behind the colon that follows a key ending at `position`, and behind white space around it; -1 without a colon. */
+  /** The position after the colon that follows a key ending at `position`, and after white space around it; -1 without a colon. */
   skipColon(position: number): number {
     const view = this.view
     let at = position
@@ -85,7 +85,7 @@ export class JsonBytes {
    * Walks over one value of any kind.
    *
    * @param position its first byte, below `end`
-   * @returns the position behind it, or -1 when it is not valid JSON or does not end before `end`
+   * @returns the position after it, or -1 if it is not valid JSON or does not end before `end`
    */
   skipValue(position: number): number {
     const view = this.view
@@ -173,7 +173,7 @@ export class JsonBytes {
     }
   }
 
-  /** From the opening quote of a key to the position behind its colon, or -1. */
+  /** From the opening quote of a key to the position after its colon, or -1. */
   private skipKey(view: DataView, position: number, end: number): number {
     let at = skipString(view, position + 1, end)
     if (at < 0) return -1
@@ -184,7 +184,7 @@ export class JsonBytes {
     return at + 1
   }
 
-  /** Nesting is bounded by the input only: `JSON.parse` has no limit either, and the two must agree. */
+  /** Only the input bounds nesting: `JSON.parse` has no limit either, and the two must agree. */
   private deepen(): Uint8Array<ArrayBuffer> {
     const deeper = new Uint8Array(this.nesting.length * 2)
     deeper.set(this.nesting)

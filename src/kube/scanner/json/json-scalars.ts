@@ -1,15 +1,15 @@
 /**
  * Numbers, literals and escape sequences of RFC 8259, recognised in bytes.
  *
- * Every function takes the position of the first byte of its token, reads only below `end`, and answers the position
- * behind the token or -1 when the bytes are not such a token. What follows the token is the caller's business.
+ * Every function takes the position of the first byte of its token, reads only below `end`, and returns the position after the token, or -1
+ * if the bytes are not such a token. The caller checks what follows the token.
  */
 
 const MINUS = 45
 const ZERO = 48
 const NINE = 57
 
-/** Position behind the digits from `position` on; `position` itself when there is none. */
+/** The position after the digits that start at `position`; `position` itself if there are none. */
 const skipDigits = (view: DataView, position: number, end: number): number => {
   let at = position
   while (at < end) {
@@ -20,7 +20,7 @@ const skipDigits = (view: DataView, position: number, end: number): number => {
   return at
 }
 
-/** A number in full: optional minus, no leading zeros, optional fraction and exponent. */
+/** A whole number: optional minus, no leading zeros, optional fraction and exponent. */
 const skipNumber = (view: DataView, position: number, end: number): number => {
   const integer = view.getUint8(position) === MINUS ? position + 1 : position
   let at = skipDigits(view, integer, end)
@@ -60,7 +60,7 @@ for (const character of '"\\/bfnrt') SIMPLE_ESCAPE[character.charCodeAt(0)] = 1
 const isHexDigit = (byte: number): boolean =>
   (byte >= ZERO && byte <= NINE) || ((byte | 32) >= 97 && (byte | 32) <= 102)
 
-/** The escape sequence whose backslash stands at `position`. Lone surrogates pass, as they do in `JSON.parse`. */
+/** The escape sequence whose backslash is at `position`. Lone surrogates pass, as in `JSON.parse`. */
 export const skipEscape = (view: DataView, position: number, end: number): number => {
   if (position + 2 > end) return -1
   const kind = view.getUint8(position + 1)

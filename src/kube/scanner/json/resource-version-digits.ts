@@ -1,10 +1,10 @@
-/** Resource versions straight from the bytes of an object. */
+/** Reads resource versions directly from the bytes of an object. */
 
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 
 /**
- * The version whose digits stand at [start, end), exactly as {@link parseResourceVersion} reads them as text. No string
- * is made for up to 15 digits, which is every version that etcd has reached anywhere; `undefined`: the version is opaque.
+ * The version whose digits are at [start, end), equal to what {@link parseResourceVersion} returns for the text. Up to 15 digits, which
+ * covers every version that etcd has reached anywhere, it creates no string. `undefined`: the version is opaque.
  */
 export const readResourceVersion = (bytes: Buffer, start: number, end: number): ResourceVersion | undefined => {
   const length = end - start

@@ -1,8 +1,8 @@
 /**
  * Finds the end of a JSON value that may arrive in pieces.
  *
- * Only brackets and strings are looked at: right for valid JSON, and for anything else still linear and inside the
- * chunk. Whoever receives the value checks it.
+ * Looks only at brackets and strings: correct for valid JSON, and for anything else still linear and within the chunk. The receiver of the
+ * value checks it.
  */
 
 const QUOTE = 34
@@ -15,10 +15,10 @@ export class TokenScanner {
   private depth = 0
   private scalar = false
   private inString = false
-  /** The last byte seen was a backslash in a string: the next one means nothing. */
+  /** The last byte was a backslash in a string: the next one is escaped. */
   private escaped = false
 
-  /** A value begins; `first` is its first byte, which {@link skip} is given too. */
+  /** A value starts; `first` is its first byte, which is passed to {@link skip} again. */
   begin(first: number): void {
     this.depth = 0
     this.scalar = first !== QUOTE && (first | 32) !== OPEN_BRACE
@@ -27,9 +27,9 @@ export class TokenScanner {
   }
 
   /**
-   * Walks on through bytes [position, end) of the value.
+   * Continues through bytes [position, end) of the value.
    *
-   * @returns the position behind the value, or -1 when it goes on behind `end`
+   * @returns the position after the value, or -1 if it continues after `end`
    */
   skip(view: DataView, position: number, end: number): number {
     if (this.scalar) return skipScalar(view, position, end)
@@ -42,7 +42,7 @@ export class TokenScanner {
     }
     while (at < end) {
       if (inString) {
-        at = behindString(view, at, end)
+        at = afterString(view, at, end)
         if (at < 0) {
           this.escaped = at === ESCAPED
           break
@@ -66,11 +66,11 @@ export class TokenScanner {
   }
 }
 
-/** The string goes on behind the chunk, which ended with a backslash. */
+/** The string continues after the chunk, which ended with a backslash. */
 const ESCAPED = -2
 
-/** From inside a string to the position behind its closing quote; -1 or {@link ESCAPED} when it goes on behind `end`. */
-const behindString = (view: DataView, position: number, end: number): number => {
+/** From inside a string to the position after its closing quote; -1 or {@link ESCAPED} if it continues after `end`. */
+const afterString = (view: DataView, position: number, end: number): number => {
   const limit = end - 4
   let at = position
   for (;;) {

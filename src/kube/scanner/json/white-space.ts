@@ -1,14 +1,13 @@
-/** White space between JSON tokens, which servers and proxies add at will and which must not look like a change. */
+/** White space between JSON tokens: servers and proxies may add it, and it must not look like a change. */
 
 /** The four characters of RFC 8259. */
 export const isWhiteSpace = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
 /**
- * Copies valid JSON from [start, end) of `source` to `target` from `offset` on, leaving out the white space outside
- * strings and nothing else.
+ * Copies valid JSON from [start, end) of `source` to `target` starting at `offset`, without the white space outside strings.
  *
- * @param target has room for `end - start` bytes behind `offset`
- * @returns the position in `target` behind the last byte written
+ * @param target has room for `end - start` bytes after `offset`
+ * @returns the position in `target` after the last byte written
  */
 export const copyWithoutWhiteSpace = (
   source: Uint8Array,

@@ -1,8 +1,8 @@
 /**
- * What counts as a change of an object, as a small tree the scanner can follow while it walks over the bytes.
+ * The rules for what counts as a change of an object, as a small tree that the scanner follows while it walks over the bytes.
  *
- * Compiled once per kind. A pointer to something inside an array names elements by their index; there are no wildcards.
- * A pointer that lies outside what `detect` looks at, or below one that is ignored already, changes nothing.
+ * Compiled once per kind. A pointer into an array names elements by their index; there are no wildcards. A pointer outside what `detect`
+ * covers, or below an ignored one, changes nothing.
  */
 
 import * as Schema from "effect/Schema"
@@ -10,12 +10,12 @@ import { formatGvk, type GroupVersionKind } from "../../gvk.ts"
 import { parseJsonPointer } from "../../json-pointer.ts"
 
 /**
- * When an object counts as changed: `all` at every new resourceVersion; `content` when anything but its status and the
- * server's own bookkeeping differs; `spec` when its `spec` differs (SimKube's rule).
+ * When an object counts as changed: `all`: at every new resourceVersion; `content`: when anything but its status and the server's own
+ * bookkeeping differs; `spec`: when its `spec` differs (SimKube's rule).
  */
 export type Detect = "all" | "content" | "spec"
 
-/** An `ignore` entry that is not a JSON pointer to a part of an object. */
+/** An `ignore` entry is not a JSON pointer to a part of an object. */
 export class InvalidPointerError extends Schema.TaggedError<InvalidPointerError>()("InvalidPointerError", {
   pointer: Schema.String,
 }) {
@@ -24,9 +24,9 @@ export class InvalidPointerError extends Schema.TaggedError<InvalidPointerError>
   }
 }
 
-/** One place on the way to something that is treated differently from its surroundings. */
+/** One place on the path to something that is treated differently from its surroundings. */
 export interface DetectNode {
-  /** Whether what lies here counts, except where a child says otherwise. */
+  /** Whether this place counts, except where a child says otherwise. */
   readonly keep: boolean
   /** By member name, or by index for the elements of an array. */
   readonly children: ReadonlyMap<string, DetectNode>
@@ -63,8 +63,8 @@ const ignorePlace = (root: GrowingNode, tokens: ReadonlyArray<string>): void => 
 }
 
 /**
- * Places that `content` leaves out for every kind. `apiVersion` and `kind` are among them because the items of a list
- * carry neither, and an object must look the same in a list and in a watch.
+ * Places that `content` leaves out for every kind. They include `apiVersion` and `kind`, because list items carry neither, and an object
+ * must look the same in a list and in a watch.
  */
 const notContent: ReadonlyArray<ReadonlyArray<string>> = [
   ["apiVersion"],
@@ -75,12 +75,12 @@ const notContent: ReadonlyArray<ReadonlyArray<string>> = [
   ["metadata", "managedFields"],
 ]
 
-/** SimKube removes `nodeName` from tracked Pods before it compares them: being scheduled is no change of the Pod. */
+/** SimKube removes `nodeName` from tracked Pods before it compares them: scheduling does not count as a change of the Pod. */
 const notSpec: ReadonlyMap<string, ReadonlyArray<string>> = new Map([["v1.Pod", ["spec", "nodeName"]]])
 
 /**
- * @param options.ignore JSON pointers that never count, on top of what `detect` leaves out; with `all` they are moot
- * @throws InvalidPointerError naming the first entry of `ignore` that is none
+ * @param options.ignore JSON pointers that never count, in addition to what `detect` leaves out; with `all` they have no effect
+ * @throws InvalidPointerError naming the first entry of `ignore` that is not a valid pointer
  */
 export const compileDetectRules = (options: {
   readonly detect: Detect
@@ -104,37 +104,37 @@ export const compileDetectRules = (options: {
 
 const detectAll = new Set(["v1.Pod", "v1.Node", "batch/v1.Job"])
 
-/** `all` for kinds whose status is their story (Pods, Nodes, Jobs), `content` for the others. */
+/** `all` for kinds whose status matters most (Pods, Nodes, Jobs), `content` for the others. */
 export const defaultDetect = (gvk: GroupVersionKind): Detect => (detectAll.has(formatGvk(gvk)) ? "all" : "content")
 
-/** What only says "still here" or repeats the status, on any kind, and is rewritten every few seconds. */
+/** Members of any kind that only signal liveness or repeat the status, and are rewritten every few seconds. */
 const noise: ReadonlyArray<string> = [
   // Leader election on Endpoints, ConfigMaps and PersistentVolumeClaims (client-go's resource locks before Leases, and
   // its ports to other languages): a JSON record whose renewTime the leader rewrites every retry period, 2 s by default
   // (kubernetes/kubernetes#34627 and #41635 report the load on watchers). Argo CD's default list has it too.
   "/metadata/annotations/control-plane.alpha.kubernetes.io~1leader",
-  // cluster-autoscaler stamps its ConfigMap cluster-autoscaler-status at every scan, 10 s by default
-  // (ConfigMapLastUpdatedKey in its clusterstate/utils/status.go). The text under data.status carries the time as well;
-  // who tracks that ConfigMap ignores /data/status, which is no default because other ConfigMaps have such a key.
+  // cluster-autoscaler stamps its ConfigMap cluster-autoscaler-status at every scan, 10 s by default (ConfigMapLastUpdatedKey in its
+  // clusterstate/utils/status.go). The text under data.status contains the time as well; to track that ConfigMap, ignore /data/status,
+  // which is not a default because other ConfigMaps have such a key.
   "/metadata/annotations/cluster-autoscaler.kubernetes.io~1last-updated",
-  // autoscaling/v1 has no room for these parts of a HorizontalPodAutoscaler's status, so the API server writes them as
-  // annotations on the way out (MetricStatusesAnnotation and HorizontalPodAutoscalerConditionsAnnotation in
-  // kubernetes/pkg/apis/autoscaling/annotations.go). In autoscaling/v2 they are status, which `content` leaves out.
+  // autoscaling/v1 has no fields for these parts of a HorizontalPodAutoscaler's status, so the API server writes them as annotations on
+  // output (MetricStatusesAnnotation and HorizontalPodAutoscalerConditionsAnnotation in kubernetes/pkg/apis/autoscaling/annotations.go). In
+  // autoscaling/v2 they are status, which `content` leaves out.
   "/metadata/annotations/autoscaling.alpha.kubernetes.io~1current-metrics",
   "/metadata/annotations/autoscaling.alpha.kubernetes.io~1conditions",
 ]
 
-/** Kinds of coordination.k8s.io whose spec holds a sign of life. */
+/** Kinds of coordination.k8s.io whose spec contains a sign of life. */
 const signsOfLife: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   // Every holder renews its Lease every 2 s, every kubelet its node's Lease in kube-node-lease every 10 s.
   ["Lease", ["/spec/renewTime"]],
-  // The coordinator asks in pingTime whether a candidate lives, which answers in renewTime (LeaseCandidateSpec).
+  // The coordinator pings a candidate in pingTime; the candidate responds in renewTime (LeaseCandidateSpec).
   ["LeaseCandidate", ["/spec/pingTime", "/spec/renewTime"]],
 ])
 
 /**
- * JSON pointers that never count unless the configuration says otherwise: leader election and autoscaler noise, without
- * which a quiet cluster would look busy for ever.
+ * JSON pointers that never count unless configured otherwise: leader election and autoscaler noise, which would make a quiet cluster look
+ * busy for ever.
  */
 export const defaultIgnore = (gvk: GroupVersionKind): ReadonlyArray<string> =>
   gvk.group === "coordination.k8s.io" ? [...noise, ...(signsOfLife.get(gvk.kind) ?? [])] : noise

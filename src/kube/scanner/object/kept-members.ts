@@ -1,16 +1,16 @@
 /**
  * Turns the members that count into a fingerprint while the scanner walks over an object.
  *
- * The fingerprint takes the kept members of every object that a rule reaches into one by one, key and value, in the
- * order in which they stand; so neither white space between tokens nor the comma next to an ignored member shows. An
- * object of which all members are ignored leaves no trace, as if it were absent; an empty one counts as `{}`.
+ * In every object that a rule reaches into, the fingerprint takes the kept members one by one, key and value, in their order; so neither
+ * white space between tokens nor the comma next to an ignored member has an effect. An object whose members are all ignored leaves no
+ * trace, as if it were absent; an empty one counts as `{}`.
  */
 
 import type { JsonBytes } from "../json/json-bytes.ts"
 import { copyWithoutWhiteSpace } from "../json/white-space.ts"
 import { Fingerprint } from "./fingerprint.ts"
 
-/** Tags of the fingerprint. What is entered is tagged with its bracket, which is above these. */
+/** Tags of the fingerprint. An entered object or array has its bracket as tag; brackets are larger than these. */
 const WHOLE = 1
 const CLOSE = 2
 
@@ -21,8 +21,8 @@ const absentSpecView = new DataView(absentSpec.buffer, absentSpec.byteOffset, ab
 export class KeptMembers {
   private readonly json: JsonBytes
   private readonly fingerprint = new Fingerprint()
-  // What was entered, outermost first, by the span of its key and its opening bracket. The first `opened` of the
-  // `depth` entries are in the fingerprint already; the others get there once something in them is kept.
+  // The entered objects and arrays, outermost first: the span of the key and the opening bracket. The first `opened` of the `depth` entries
+  // are in the fingerprint already; the others are added once something in them is kept.
   private depth = 0
   private opened = 0
   private readonly starts: number[] = []
@@ -41,7 +41,7 @@ export class KeptMembers {
     this.fingerprint.reset()
   }
 
-  /** An object or array begins whose key stands at [start, end), quotes included; an empty span for array elements. */
+  /** Enters an object or array whose key is at [start, end), quotes included; an empty span for array elements. */
   enter(start: number, end: number, bracket: number): void {
     const depth = this.depth++
     this.starts[depth] = start
@@ -49,7 +49,7 @@ export class KeptMembers {
     this.brackets[depth] = bracket
   }
 
-  /** What was entered last is over. False when nothing in it was kept. */
+  /** Leaves what was entered last. Returns false if nothing in it was kept. */
   leave(): boolean {
     const depth = --this.depth
     if (this.opened <= depth) return false
@@ -58,7 +58,7 @@ export class KeptMembers {
     return true
   }
 
-  /** A member or element at [start, end) counts. `spaced`: there may be white space in it. */
+  /** Adds a member or element at [start, end). `spaced`: it may contain white space. */
   add(start: number, end: number, spaced: boolean): void {
     const fingerprint = this.fingerprint
     const view = this.json.view
@@ -82,7 +82,7 @@ export class KeptMembers {
     fingerprint.absorb(this.scratchView, 0, compactEnd, WHOLE)
   }
 
-  /** Counts an absent spec as `"spec":null`, which is what SimKube's hash makes of it, if nothing was kept. */
+  /** If nothing was kept, counts the absent spec as `"spec":null`, as SimKube's hash does. */
   addAbsentSpec(): void {
     if (this.fingerprint.spans === 0) this.fingerprint.absorb(absentSpecView, 0, absentSpec.length, WHOLE)
   }

@@ -1,12 +1,12 @@
 /**
- * The members of an object that the scanner must tell from others: those it reports and those a change rule names.
+ * The members of an object that the scanner treats specially: those it reports and those a change rule names.
  *
- * Two trees laid over one another and compiled for byte comparison. A node is shared state of one scanner (`seen`).
+ * Two trees merged into one and compiled for byte comparison. A node has mutable state of one scanner (`seen`).
  */
 
 import type { DetectNode, DetectRules } from "./detect-rules.ts"
 
-/** What the scanner does with a member besides passing over it. 0: nothing. */
+/** What the scanner does with a member besides skipping it. 0: nothing. */
 export const Capture = {
   none: 0,
   name: 1,
@@ -15,7 +15,7 @@ export const Capture = {
   resourceVersion: 4,
   apiVersion: 5,
   kind: 6,
-  /** The captures up to here are strings. */
+  /** The captures up to this number are strings. */
   lastString: 6,
   metadata: 7,
   ownerReferences: 8,
@@ -55,12 +55,12 @@ const none: MemberNode[] = []
 
 /** One member, or the object itself. */
 export class MemberNode {
-  /** The key as JSON writes it with no escape it can do without, quotes left out. */
+  /** The key in JSON, without quotes, with escape sequences only where JSON requires them. */
   readonly key: Buffer
-  /** Its bytes four at a time, the last four overlapping when they must; empty for keys shorter than four bytes. */
+  /** Its bytes as four-byte words, the last one overlapping if needed; empty for keys shorter than four bytes. */
   readonly words: Int32Array
   readonly capture: number
-  /** Whether the value counts for the fingerprint, except where a child says otherwise. */
+  /** Whether the value counts in the fingerprint, except where a child says otherwise. */
   readonly keep: boolean
   /** Whether an object or array here must be entered. */
   readonly inner: boolean
@@ -70,7 +70,7 @@ export class MemberNode {
   readonly byIndex: ReadonlyMap<number, MemberNode>
   /** Children by the text of their key. */
   readonly byName: ReadonlyMap<string, MemberNode>
-  /** Number of the scan that met this member last: a second meeting in one scan is a duplicate key. */
+  /** Number of the scan that last found this member: finding it twice in one scan means a duplicate key. */
   seen = 0
 
   constructor(key: string, capture: number, keep: boolean, byName: ReadonlyMap<string, MemberNode>) {
@@ -93,7 +93,7 @@ export class MemberNode {
     )
   }
 
-  /** The child whose key stands at [start, end) of `view`. */
+  /** The child whose key is at [start, end) of `view`. */
   find(view: DataView, start: number, end: number): MemberNode | undefined {
     const length = end - start
     if (length >= this.byLength.length) return undefined

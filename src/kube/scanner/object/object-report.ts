@@ -1,4 +1,4 @@
-/** Notes what a scan meets, member by member. */
+/** Records what a scan finds, member by member. */
 
 import { JsonBytes } from "../json/json-bytes.ts"
 import { isWhiteSpace } from "../json/white-space.ts"
@@ -54,7 +54,7 @@ export abstract class ObjectReport implements ScannedObject {
     this.fingerprintLow = this.fingerprintHigh = 0
   }
 
-  /** Takes over what the pass in WebAssembly found. */
+  /** Copies the results of the WebAssembly pass. */
   protected adopt(results: Int32Array): void {
     this.nameStart = results[Capture.name * 2] as number
     this.nameEnd = results[Capture.name * 2 + 1] as number
@@ -77,7 +77,7 @@ export abstract class ObjectReport implements ScannedObject {
     this.fingerprintHigh = results[SimdResult.high] as number
   }
 
-  /** Notes where a reported member stands: its key from `from`, its value at [start, end). False when of a wrong type. */
+  /** Records the position of a reported member: its key at `from`, its value at [start, end). False if its type is wrong. */
   protected report(capture: number, first: number, from: number, start: number, end: number): boolean {
     switch (capture) {
       case Capture.name:
@@ -122,7 +122,7 @@ export abstract class ObjectReport implements ScannedObject {
     }
   }
 
-  /** Sets the span of managedFields from that of key and value: plus the comma behind it, or else the one before it. */
+  /** Sets the span of managedFields from that of key and value: plus the comma after it, or else the one before it. */
   placeManagedFields(start: number, end: number): void {
     const view = this.json.view
     this.managedFieldsStart = start

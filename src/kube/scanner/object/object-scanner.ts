@@ -1,10 +1,10 @@
 /**
- * Scans one Kubernetes object: where its identity stands in the bytes, and the fingerprint of what counts as its content.
+ * Scans one Kubernetes object: finds the positions of its identity in the bytes and computes the fingerprint of its content.
  *
- * Guaranteed when a scan answers true: the bytes are one valid JSON object with a `metadata` object, and every field
- * agrees with what `JSON.parse` would find. False means "ask the slow path", never "malformed": escape sequences in a
- * key near the fields of interest or in a reported string, a reported or ignored member that occurs twice, a reported
- * one of another type. Nothing outside [start, end) is read into a result. Nothing is allocated per object.
+ * Guaranteed when a scan returns true: the bytes are one valid JSON object with a `metadata` object, and every field agrees with what
+ * `JSON.parse` would find. False means "use the slow path", never "malformed": an escape sequence in a key near the fields of interest or
+ * in a reported string, a duplicate reported or ignored member, a reported member of another type. Nothing outside [start, end) affects a
+ * result. Nothing is allocated per object.
  */
 
 import { isWhiteSpace } from "../json/white-space.ts"
@@ -29,10 +29,10 @@ const simd = SimdScan.create()
 
 /** Reused for every object of one kind; its fields are the result, undefined after a false. */
 export class ObjectScanner extends ObjectReport {
-  /** What the rules compiled to, shared with the slow path. */
+  /** The compiled rules, shared with the slow path. */
   readonly root: MemberNode
   private readonly rules: DetectRules
-  /** Escape sequences in keys and reported strings are taken as they stand. */
+  /** Escape sequences in keys and reported strings are accepted unchanged. */
   private lenient = false
   private readonly kept = new KeptMembers(this.json)
   private scanNumber = 0
@@ -45,7 +45,7 @@ export class ObjectScanner extends ObjectReport {
     this.simdRules = encodeRules(rules.detect, this.root)
   }
 
-  /** Scans the object that is all of [start, end), white space around it allowed. Fields are undefined after a false. */
+  /** Scans the object that fills [start, end), white space around it allowed. Fields are undefined after a false. */
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
     while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
@@ -57,7 +57,7 @@ export class ObjectScanner extends ObjectReport {
   }
 
   /**
-   * Scans a watch line, white space around it left out, if it is one as API servers write them.
+   * Scans a watch line, without white space around it, if it has the form in which API servers write them.
    *
    * @returns the results of the WebAssembly pass, to be read at once; `undefined`: it must be scanned step by step
    */
@@ -76,8 +76,8 @@ export class ObjectScanner extends ObjectReport {
   }
 
   /**
-   * The same for bytes that the slow path has brought into canonical form: as every key is written in one way only,
-   * escape sequences need not be understood. Spans of strings can then hold some.
+   * The same for bytes that the slow path has converted to canonical form: since every key has only one spelling, escape sequences need no
+   * special treatment. Spans of strings can then contain some.
    */
   scanCanonical(bytes: Buffer, start: number, end: number): boolean {
     this.lenient = true
@@ -87,9 +87,9 @@ export class ObjectScanner extends ObjectReport {
   }
 
   /**
-   * Scans the object whose first byte stands at `position` of the loaded cursor.
+   * Scans the object whose first byte is at `position` of the loaded cursor.
    *
-   * @returns the position behind it, or -1 for "ask the slow path"
+   * @returns the position after it, or -1 for "use the slow path"
    */
   scanAt(position: number): number {
     this.scanNumber = (this.scanNumber + 1) & 0x3fffffff
@@ -108,7 +108,7 @@ export class ObjectScanner extends ObjectReport {
     return end
   }
 
-  /** Walks over the members from behind the opening brace to behind the closing one; -1 for "ask the slow path". */
+  /** Walks over the members, from after the opening brace to after the closing one; -1 for "use the slow path". */
   private walkObject(node: MemberNode, position: number): number {
     const json = this.json
     const view = json.view
@@ -172,7 +172,7 @@ export class ObjectScanner extends ObjectReport {
     }
   }
 
-  /** Handles the value at `position` of a member known by name, whose key stands at [from, keyEnd), quotes included. */
+  /** Handles the value at `position` of a member that a node describes; its key is at [from, keyEnd), quotes included. */
   private take(child: MemberNode, from: number, keyEnd: number, position: number): number {
     if (child.seen === this.scanNumber) return -1
     child.seen = this.scanNumber

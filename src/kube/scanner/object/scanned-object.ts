@@ -1,8 +1,8 @@
-/** What a scan finds in an object: positions in the buffer that was scanned, and the fingerprint. */
+/** The result of scanning an object: positions in the scanned buffer, and the fingerprint. */
 
 /**
- * All spans are [start, end); those of strings leave out the quotes and are the text in UTF-8, without escape sequences. A
- * member that is absent has the span [0, 0). Reused: valid until the next scan.
+ * All spans are [start, end); those of strings exclude the quotes and are the text in UTF-8, without escape sequences. An absent member has
+ * the span [0, 0). Reused: valid until the next scan.
  */
 export interface ScannedObject {
   readonly nameStart: number
@@ -21,12 +21,12 @@ export interface ScannedObject {
   /** The JSON array, brackets included. */
   readonly ownerReferencesStart: number
   readonly ownerReferencesEnd: number
-  /** Key, value and one neighbouring comma: what is left when this is cut out is valid JSON. */
+  /** Key, value and one neighbouring comma: cutting them out leaves valid JSON. */
   readonly managedFieldsStart: number
   readonly managedFieldsEnd: number
-  /** Whether the annotation that closes the initial events of a streaming list is there and says "true". */
+  /** Whether the annotation that ends the initial events of a streaming list is present and "true". */
   readonly initialEventsEnd: boolean
-  /** Two signed 32-bit halves; both 0 for `detect: all`, which needs none. */
+  /** Two signed 32-bit halves; both 0 for `detect: all`, which needs no fingerprint. */
   readonly fingerprintLow: number
   readonly fingerprintHigh: number
 }

@@ -1,12 +1,12 @@
 /**
- * Reads what the byte scanner does not understand, with the same result: rare, allocating, some twenty times slower.
+ * Reads what the byte scanner does not understand, with the same result: rare, allocating, about twenty times slower.
  *
- * The object is brought into a form that the scanner understands and scanned by the very same code, so both ways agree on
- * every field and on the fingerprint. What cannot be read this way either is an {@link UnreadableError}, returned as a
- * value: the caller counts it, logs it with kind and offset, and lists anew.
+ * The object is converted to a form that the scanner understands and scanned by the same code, so both paths agree on every field and on
+ * the fingerprint. An object that cannot be read this way either is an {@link UnreadableError}, returned as a value: the caller counts it,
+ * logs it with kind and offset, and lists again.
  *
- * `JSON.parse` decodes single strings only, never an object: in Node 24 and 26 it may take a key with escapes for another
- * that it met before (nodejs/node#63785), and whoever may create objects in a cluster would choose which.
+ * `JSON.parse` decodes single strings only, never an object: in Node 24 and 26 it may mistake a key with escapes for another that it met
+ * before (nodejs/node#63785), and anyone who may create objects in a cluster could choose which.
  */
 
 import * as Schema from "effect/Schema"
@@ -16,7 +16,7 @@ import { isWhiteSpace } from "../json/white-space.ts"
 import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "../watch-line.ts"
 import type { ObjectScanner } from "./object-scanner.ts"
 
-/** A watch line or list item that is no JSON, or no Kubernetes object. */
+/** A watch line or list item is not JSON, or not a Kubernetes object. */
 export class UnreadableError extends Schema.TaggedError<UnreadableError>()("UnreadableError", {
   reason: Schema.String,
 }) {
@@ -26,8 +26,8 @@ export class UnreadableError extends Schema.TaggedError<UnreadableError>()("Unre
 }
 
 /**
- * Where the object stands, byte for byte as the server sent it. The scanner's spans are positions in `bytes` too, which
- * holds text of its own behind the object: use these bytes with them, not the buffer that was passed in.
+ * The position of the object, byte for byte as the server sent it. The scanner's spans are positions in `bytes` too, which has additional
+ * text after the object: use these bytes with them, not the buffer that was passed in.
  */
 interface SlowScan {
   readonly bytes: Buffer
@@ -35,7 +35,7 @@ interface SlowScan {
   readonly end: number
 }
 
-/** One JSON object: its members, and where it stands without white space around it. */
+/** One JSON object: its members, and its position without the white space around it. */
 interface Parsed {
   readonly members: ReadonlyArray<Member>
   readonly start: number
@@ -66,7 +66,7 @@ const isJson = (value: Buffer): boolean => {
   return json.load(array, array.length) && json.skipValue(1) === array.length - 1
 }
 
-/** For people who look for the cause. Quotes nothing: it may be a Secret. */
+/** For people who look for the cause. Quotes nothing, because it may be a Secret. */
 const whyNotJson = (text: Buffer): string => {
   if (text.length === 0) return "nothing but white space"
   return text.at(-1) === OPEN_BRACE + 2
@@ -74,15 +74,15 @@ const whyNotJson = (text: Buffer): string => {
     : "no closing brace at its end"
 }
 
-/** Of a key that occurs twice the last counts, as in `JSON.parse` and in the API server's decoder. */
+/** If a key occurs twice, the last one wins, as in `JSON.parse` and in the API server's decoder. */
 const memberNamed = (members: ReadonlyArray<Member>, name: string): Member | undefined =>
   members.findLast(({ key }) => key === name)
 
 const strings = ["name", "namespace", "uid", "resourceVersion"] as const
 
-/** Says what about a JSON object keeps it from being a Kubernetes object. */
+/** Why a JSON object is not a Kubernetes object. */
 const objectionTo = (bytes: Buffer, object: Parsed): UnreadableError => {
-  /** Go clients write null for what they leave out. */
+  /** Go clients write null for members they leave out. */
   const isText = (member: Member | undefined): boolean => {
     const first = member === undefined ? LETTER_N : bytes[member.valueStart]
     return first === LETTER_N || first === QUOTE
@@ -104,7 +104,7 @@ const objectionTo = (bytes: Buffer, object: Parsed): UnreadableError => {
 
 const reported = [...strings, "apiVersion", "kind"] as const
 
-/** Appends the text of reported strings that JSON cannot write without escapes, and points their spans there. */
+/** Appends the text of reported strings that JSON cannot write without escapes, and points their spans at it. */
 const withPlainStrings = (scanner: ObjectScanner, bytes: Buffer): Buffer => {
   const parts = [bytes]
   let length = bytes.length
@@ -124,7 +124,7 @@ const withPlainStrings = (scanner: ObjectScanner, bytes: Buffer): Buffer => {
 /**
  * Reads the object in [start, end), white space around it allowed, and fills the fields of `scanner` as its `scan` would.
  *
- * @returns where object and spans stand, or why this is no Kubernetes object
+ * @returns the position of the object and the spans, or why this is not a Kubernetes object
  */
 export const scanObjectSlowly = (
   scanner: ObjectScanner,
@@ -150,7 +150,7 @@ const typeOf = (bytes: Buffer, { valueStart, end }: Member): WatchEventType =>
 /**
  * Reads the watch line in [start, end) and fills the fields of `scanner` as its `scan` would.
  *
- * @returns where object and spans stand (for ERROR the object only), or why this is no watch line
+ * @returns the position of the object and the spans (for ERROR only the object), or why this is not a watch line
  */
 export const scanWatchLineSlowly = (
   scanner: WatchLineScanner,

@@ -1,7 +1,7 @@
 /** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
-export const simdSource = "21f83e6a49e7c528d72b99bb0e5103fcd0cc25e71fc0eb04f88e0231b4567124"
+export const simdSource = "313ae12dcf50c2847dc3a5a43eae616b2a2a5e72b0d1ee0946c311acf299054a"
 
 /** The WebAssembly module in base64. */
 export const simdModule =

@@ -1,12 +1,12 @@
-/** Change rules as the WebAssembly pass reads them: the tree of member-trie.ts, laid out in bytes. */
+/** Encodes change rules for the WebAssembly pass: the tree of member-trie.ts, laid out in bytes. */
 import type { Detect } from "../object/detect-rules.ts"
 import type { MemberNode } from "../object/member-trie.ts"
 
-/** Where the rules lie in the memory of the module, and their bytes at most. */
+/** The position of the rules in the module's memory, and their largest size in bytes. */
 export const rulesStart = 8192
 const rulesBytes = 56 * 1024
 
-/** Objects inside one another that rules may reach into; the module has room for some hundred. */
+/** Nested objects that rules may reach into; the module has room for a few hundred. */
 const deepest = 64
 
 /** Bytes of the head, of a node, and of the table that finds children by the length of their key. */
@@ -17,7 +17,7 @@ const tableBytes = (longestKey + 1) * 2
 /** Keys are compared eight bytes at a time. */
 const keyMargin = 8
 
-/** What SimKube's hash makes of an object without a spec (kept-members.ts). */
+/** What SimKube's hash counts for an object without a spec (kept-members.ts). */
 const absentSpec = Buffer.from('"spec":null')
 
 class TooLargeError extends Error {}
@@ -26,7 +26,7 @@ class RulesWriter {
   readonly bytes: Buffer = Buffer.alloc(rulesBytes)
   used = headBytes
 
-  /** Writes a node with all below it; answers where it lies. */
+  /** Writes a node with all its descendants; returns its position. */
   node(node: MemberNode, depth: number): number {
     if (depth > deepest || node.key.length > longestKey) throw new TooLargeError()
     const at = this.room(nodeBytes)
@@ -59,7 +59,7 @@ class RulesWriter {
   }
 }
 
-/** The bytes to put at {@link rulesStart}; `undefined` for rules that the module has no room for. */
+/** The bytes to put at {@link rulesStart}; `undefined` for rules that do not fit into the module. */
 export const encodeRules = (detect: Detect, root: MemberNode): Uint8Array | undefined => {
   const writer = new RulesWriter()
   const { bytes } = writer

@@ -1,23 +1,23 @@
 /**
  * The WebAssembly pass over objects and watch lines (assembly/scan.ts), on a copy of the bytes in the module's own memory.
  *
- * What it answers true for is what the pass in TypeScript would have found; where it answers false that one decides, and so
- * it does for all that is larger than the memory.
+ * When it returns true, the result is what the pass in TypeScript would have found; when it returns false, that pass decides, and so it
+ * does for everything larger than the memory.
  *
- * Worth it from the smallest bookmark on, copy included (docs/decisions/0009).
+ * Pays off from the smallest bookmark on, copy included (docs/decisions/0009).
  */
 import { simdModule } from "./simd-module.ts"
 import { rulesStart } from "./simd-rules.ts"
 
-// Where things lie in the memory, in bytes: assembly/layout.ts.
+// Positions in the memory, in bytes: assembly/layout.ts.
 const resultsStart = 4096
 const resultWords = 24
 const inputStart = 65_536
 
-/** Bytes that are copied at most. An object of etcd's usual limit is larger, the usual one is not a hundredth of it. */
+/** Largest number of bytes to copy. An object at etcd's usual limit is larger; a usual object is not a hundredth of this. */
 const largest = 1024 * 1024
 
-/** Words of the results. Spans stand at twice the numbers that member-trie.ts gives to captures. */
+/** Words of the results. Spans are at twice the numbers of the captures in member-trie.ts. */
 export const SimdResult = { type: 0, initialEventsEnd: 1, objectStart: 20, objectEnd: 21, low: 22, high: 23 } as const
 
 interface SimdExports {
@@ -26,9 +26,9 @@ interface SimdExports {
   readonly scanObject: (length: number, offset: number) => number
 }
 
-/** One for each thread that scans, shared by all scanners of it. */
+/** One for each thread that scans, shared by all its scanners. */
 export class SimdScan {
-  /** What the last scan that answered true found; positions are those of the bytes that it was given. */
+  /** The results of the last scan that returned true; positions refer to the bytes passed to it. */
   readonly results: Int32Array
   readonly #memory: Uint8Array
   readonly #exports: SimdExports
@@ -41,7 +41,7 @@ export class SimdScan {
     this.#exports = exports
   }
 
-  /** `undefined` where the processor or the runtime has no SIMD. */
+  /** `undefined` if the processor or the runtime has no SIMD. */
   static create(): SimdScan | undefined {
     try {
       const module = new WebAssembly.Module(Buffer.from(simdModule, "base64"))
@@ -52,12 +52,12 @@ export class SimdScan {
     }
   }
 
-  /** Scans the watch line that is all of `bytes[start, end)`, by `rules` that `encodeRules` made. */
+  /** Scans the watch line that fills `bytes[start, end)`, with `rules` from `encodeRules`. */
   scanLine(rules: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
     return this.#load(rules, bytes, start, end) && this.#exports.scanLine(end - start, start) !== 0
   }
 
-  /** Scans the object that is all of `bytes[start, end)`. */
+  /** Scans the object that fills `bytes[start, end)`. */
   scanObject(rules: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
     return this.#load(rules, bytes, start, end) && this.#exports.scanObject(end - start, start) !== 0
   }
@@ -69,7 +69,7 @@ export class SimdScan {
       this.#rules = rules
       this.#memory.set(rules, rulesStart)
     }
-    // Makes no view of the range, which would cost as much as the copy.
+    // Creates no view of the range, which would cost as much as the copy.
     copyBytes.call(bytes, this.#memory, inputStart, start, end)
     return true
   }

@@ -1,23 +1,23 @@
 /**
- * What goes wrong with streams: refusals, broken lines, ends and silence, and where each of them leads. HTTP errors and
- * errors inside a 200 answer are treated alike (rule 3).
+ * The failures of streams: refusals, malformed lines, ends and silence, and the transition for each. HTTP errors and errors inside a 200
+ * response are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
 import { expired, list, listAtOnce, listInPages } from "../listing.ts"
 import { absent, begin } from "../resuming.ts"
-import { giveUpSuccessor, succeed } from "../watching.ts"
+import { dropSuccessor, succeed } from "../watching.ts"
 import type { Input, Phase, StreamId } from "./protocol.ts"
 import { classify } from "./refusal.ts"
 import { failure, type Transition } from "./transition.ts"
 
 type Ended = Extract<Input, { type: "ended" }>
 
-/** A Status instead of a stream, or at its end: what it means decides where to go, and after which wait. */
+/** A Status instead of a stream, or at its end: its meaning decides the next phase and the wait before it. */
 export const refused = (step: Transition, stream: StreamId, status: ApiStatus): void => {
   const phase = step.phase
   if (!step.streams().includes(stream)) return
-  // The old stream still counts; when it ends the same refusal is met and handled with nothing in flight.
-  if (giveUpSuccessor(step, stream)) return
+  // The old stream stays current; when it ends, the same refusal arrives again and is handled with nothing in flight.
+  if (dropSuccessor(step, stream)) return
   step.closeOthers(stream)
   const refusal = classify(status)
   const listing = isListing(phase)
@@ -25,7 +25,7 @@ export const refused = (step: Transition, stream: StreamId, status: ApiStatus): 
   if (refusal === "expired") {
     if (!listing) return expired(step)
     if (listAtOnce(step)) return
-    // A list older than the server keeps: start again from the latest state.
+    // The list's version is older than the server keeps: restarts from the latest state.
     step.remember({ listFromDelivered: false })
     return step.fail(status, "list", "list")
   }
@@ -37,7 +37,7 @@ export const refused = (step: Transition, stream: StreamId, status: ApiStatus): 
   step.fail(status, listing ? "list" : "watch", listing ? "list" : "watch")
 }
 
-/** An ERROR line inside a 200 answer. */
+/** An ERROR line inside a 200 response. */
 export const errorEvent = (step: Transition, stream: StreamId, status: ApiStatus): void => {
   if (!step.streams().includes(stream)) return
   step.commands.push({ type: "close", stream })
@@ -45,8 +45,8 @@ export const errorEvent = (step: Transition, stream: StreamId, status: ApiStatus
 }
 
 /**
- * A line that cannot be read. The stream is resumed before it: a damaged transfer heals and nothing is lost. If the
- * same place is damaged again the server itself writes it so, and a list goes round it.
+ * A line that cannot be read. The stream is resumed before it, which repairs a damaged transfer without loss. If the same place is
+ * malformed again, the server itself sends it so, and a list skips it.
  */
 export const malformed = (step: Transition, stream: StreamId, description: string): void => {
   if (!step.streams().includes(stream)) return
@@ -55,8 +55,8 @@ export const malformed = (step: Transition, stream: StreamId, description: strin
   step.commands.push({ type: "alarm", detail: description })
   if (step.phase.tag !== "watching") return step.fail(failure("MalformedLine", description), "list", "list")
   if (step.memory.malformedAt === delivered) {
-    // The closed list of reasons has none that fits better: the server has the change, and it cannot be had from it any
-    // more. It still has the version, so a state not older than that will do, and may come from its cache.
+    // No reason in the closed list fits better: the server has the change but can no longer deliver it. It still has the version, so a
+    // state not older than that is enough, and may come from its cache.
     const detail = `the data after version ${delivered} could not be parsed, twice (${description})`
     return list(step, "expired", { fromDelivered: true, detail: `${detail}; the current state was listed instead` })
   }
@@ -64,27 +64,27 @@ export const malformed = (step: Transition, stream: StreamId, description: strin
   step.fail(failure("MalformedLine", description), "watch", "watch")
 }
 
-/** The response has ended, properly or not. */
+/** The response has ended, cleanly or not. */
 export const ended = (step: Transition, input: Ended): void => {
   const phase = step.phase
   if (!step.streams().includes(input.stream)) return
-  // Whoever died or was restarted behind an unclean end may have lost versions; a reader that blocked was merely hung up on.
+  // An unclean end may mean that a server died or restarted and lost versions; if the reader was blocked, the server merely hung up.
   if (input.whileBlocked) step.remember({ overloaded: true })
   else if (input.outcome.tag !== "complete") step.remember({ suspicious: true })
   if (phase.tag === "watching") return watchEnded(step, phase, input)
-  // A watch's whole life without the end bookmark, and never silent: a busy kind of a server that does not know the
-  // parameter (rule 2).
+  // A streaming list that lasted a watch's whole life without the end bookmark, yet was never silent: a busy kind on a server that does not
+  // know the parameter (rule 2).
   if (phase.tag === "streaming-list" && input.outcome.tag === "complete") return listInPages(step)
   const status = failure("ConnectionLost", `the ${phase.tag} ended early: ${input.outcome.description}`)
   step.fail(status, "list", "list")
 }
 
 const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>, input: Ended): void => {
-  if (giveUpSuccessor(step, input.stream)) return
+  if (dropSuccessor(step, input.stream)) return
   const { delivered, progressed, nowMs } = step.moment
   const isShort = nowMs - phase.openedAtMs < step.policy.veryShortWatchMs
   if (progressed && !input.whileBlocked) step.remember({ overloaded: false })
-  // To a server without bookmarks that is behind our version every life of a watch looks like this (rule 12).
+  // If the server has no bookmarks and is behind our version, every watch looks like this (rule 12).
   if (!isShort && !phase.heard && delivered === phase.from) step.remember({ suspicious: true })
   if (phase.successor !== undefined) {
     if (!step.memory.suspicious) return succeed(step, phase.successor, phase.answered)
@@ -99,12 +99,12 @@ const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>
   step.fail(status, "watch", "watch")
 }
 
-/** No byte within the limit: the stream is given up. */
+/** No byte within the limit: closes the stream. */
 export const silent = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (!step.streams().includes(stream)) return
   step.closeAll()
-  // Synthetic events came and the end bookmark never did: the server does not know the parameter (rule 2).
+  // Synthetic events arrived but not the end bookmark: the server does not know the parameter (rule 2).
   if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)
   step.remember({ suspicious: true })
   const status = failure("Silent", "no byte arrived for longer than the server is ever silent")

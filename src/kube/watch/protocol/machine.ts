@@ -2,10 +2,10 @@
  * The list/watch protocol as one step function: (state, input, moment) → (state, commands). No I/O, no clock, no
  * randomness of its own; every error path is a transition. State machine after kube-rs, policies after client-go (rule 1).
  *
- * The rules that comments and tests here cite by number are those of docs/facts/watch-protocol.md.
+ * The rule numbers in comments and tests here refer to docs/facts/watch-protocol.md.
  *
- * What the caller must do: carry the commands out in order; feed every answer back, exactly once per request; ignore
- * nothing. Inputs of streams the machine has closed are ignored here.
+ * The caller must carry out the commands in order and feed every result back, exactly once per request. Inputs of streams that the machine
+ * has closed are ignored here.
  */
 
 import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "../listing.ts"
@@ -18,7 +18,7 @@ import { Transition } from "./transition.ts"
 
 export { initialState } from "./protocol.ts"
 
-/** One step. Pure: the same arguments give the same answer; nothing given is changed. */
+/** One step. Pure: equal arguments give equal results; no argument is changed. */
 export const step = (
   policy: WatchPolicy,
   state: WatchState,

@@ -1,8 +1,8 @@
-/** What to add to RBAC when a list or watch is forbidden, as a rule that can be pasted into a Role. */
+/** The missing RBAC rule when a list or watch is forbidden, ready to be pasted into a Role. */
 
 /**
- * `path` is the collection's: `/api/v1/pods`, `/apis/apps/v1/namespaces/shop/deployments`. For a path of another shape, as
- * before discovery, it names what discovery needs.
+ * `path` is the path of a collection: `/api/v1/pods`, `/apis/apps/v1/namespaces/shop/deployments`. For any other path, as before discovery,
+ * the hint names the permission that discovery needs.
  */
 export const permissionHint = (path: string): string => {
   const match = /^(?:\/api|\/apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path)

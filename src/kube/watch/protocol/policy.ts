@@ -9,25 +9,30 @@ export interface WatchPolicy {
    * reconnect together.
    */
   readonly watchLifeSeconds: readonly [minimum: number, maximum: number]
-  /** s before the end of a watch's life at which its successor is opened, so that no time passes unwatched (fabric8#8111). */
+  /**
+   * s before the end of a watch's life at which its successor is opened, so that there is never a moment without a watch (fabric8#8111).
+   */
   readonly overlapSeconds: number
   /**
-   * Items per page of a fallback list; client-go's and kube-rs's 500. A continue token lives about 5 min (etcd's compaction):
-   * when one has expired, everything is asked for at once, without limit, as client-go's pager does; pages begun anew
-   * would expire anew, for ever where a kind is large enough. Once a list: when that answer fails too, the next try begins
-   * with pages. The token that the server offers for the rest "inconsistently" is not taken: what changed meanwhile on
-   * the pages before would be neither in the list nor in the watch after it.
+   * Items per page of a fallback list; client-go's and kube-rs's 500. A continue token lives about 5 min (etcd's compaction): when one has
+   * expired, everything is requested at once, without limit, as in client-go's pager; pages started anew would expire anew, for ever if a
+   * kind is large enough. Once per list: if that request fails too, the next attempt starts with pages. The token that the server offers
+   * for the rest "inconsistently" is not used: changes made meanwhile on the earlier pages would be neither in the list nor in the watch
+   * after it.
    */
   readonly pageSize: number
-  /** ms without any event after which a streaming list without its end bookmark is given up: the server does not know the parameter. */
+  /** ms without any event after which a streaming list without its end bookmark is closed: the server does not know the parameter. */
   readonly streamingListSilenceMs: number
   /** Bookmarks come about once a minute; this many intervals without a byte is a dead stream (rule 7). */
   readonly bookmarkIntervals: number
   /** ms beyond the watch's life after which a stream without bookmarks is dead (rule 7). */
   readonly lifeMarginMs: number
-  /** ms a request may take until its response head. Proxies may hold the head back until the first event, so it counts only for lists and probes. */
+  /**
+   * ms that a request may take until its response head. Proxies may hold the head back until the first event, so it applies only to lists
+   * and probes.
+   */
   readonly responseMs: number
-  /** Back-off between failed tries: client-go's 800 ms → 30 s, doubling, jitter 1, forgotten after 2 min of quiet. */
+  /** Back-off between failed attempts: client-go's 800 ms → 30 s, doubling, jitter 1, reset after 2 min of quiet. */
   readonly backOff: {
     readonly initialMs: number
     readonly maximumMs: number
@@ -37,11 +42,11 @@ export interface WatchPolicy {
   }
   /** A watch that ended sooner than this, in ms, without an event is an error (client-go's VeryShortWatchError). */
   readonly veryShortWatchMs: number
-  /** This many relists of one kind within `relistWindowMs`: alarm, and `relistPauseMs` before the next (rule 9). */
+  /** This many relists of one kind within `relistWindowMs` raise an alarm and delay the next by `relistPauseMs` (rule 9). */
   readonly relistLimit: number
   readonly relistWindowMs: number
   readonly relistPauseMs: number
-  /** ms between looks for a kind that is not installed: as often as `kubectl` users expect a new CRD to be noticed. */
+  /** ms between checks for a kind that is not installed: as soon as `kubectl` users expect a new CRD to be noticed. */
   readonly absentPollMs: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * The vocabulary of the list/watch state machine: its states, what can happen to it, and what it asks for.
+ * The vocabulary of the list/watch state machine: its states, inputs and commands.
  *
  * ```
  *            ┌──────────── absent ◀── not installed ──┐
@@ -15,16 +15,16 @@
  */
 import type { ApiStatus } from "../../status.ts"
 
-/** What a kind is doing, for readiness, metrics and people (docs/reference/architecture.md#actors). */
+/** The state of a kind, for readiness, metrics and people (docs/reference/architecture.md#actors). */
 export type KindState = "listing" | "watching" | "waiting" | "forbidden" | "failing" | "stopped"
 
-/** Why a list is made. `first` leaves no gap; all others do, once the list is complete. */
+/** Why a list is made. A `first` list leaves no gap; all others do, once the list is complete. */
 export type ListReason = "first" | "expired" | "overload" | "cluster-restored"
 
-/** Numbered by the machine; answers of a stream it no longer knows are ignored. */
+/** Numbered by the machine; inputs of a stream it no longer knows are ignored. */
 export type StreamId = number
 
-/** What a phase was going to do when it had to wait. */
+/** What a phase will do after its wait. */
 export type Intention = "discover" | "probe" | "list" | "watch"
 
 export type Phase =
@@ -36,27 +36,27 @@ export type Phase =
   | {
       readonly tag: "paging"
       readonly stream: StreamId
-      /** The page under way was asked for by a continue token, which may have expired. */
+      /** The current page was requested with a continue token, which may have expired. */
       readonly continues: boolean
-      /** One token has expired already, and everything was asked for in one answer; that is done once. */
+      /** One token has already expired, and everything was requested in one response; this is done once per list. */
       readonly whole: boolean
     }
   | {
       readonly tag: "watching"
       readonly stream: StreamId
       readonly openedAtMs: number
-      /** The version last delivered when the stream began to count, and whether a bookmark or more has come since. */
+      /** The version last delivered when the stream became current, and whether a bookmark or event has arrived since. */
       readonly from: string | undefined
       readonly heard: boolean
-      /** The server has answered 200, to this watch or its successor: only then is the kind said to be watched. */
+      /** The server has returned 200, to this watch or its successor: only then is the kind reported as watched. */
       readonly answered: boolean
-      /** Opened, waiting for its first bytes; the old stream counts until then. */
+      /** Opened and waiting for its first bytes; the old stream is current until then. */
       readonly successor: StreamId | undefined
     }
   | { readonly tag: "backing-off"; readonly then: Intention }
   | { readonly tag: "stopped" }
 
-/** Why a stream ended, as the transport saw it. */
+/** How a stream ended, as the transport saw it. */
 export interface StreamOutcome {
   readonly tag: "complete" | "truncated" | "aborted" | "connection" | "malformed" | "timeout"
   /** For people: code and message of the socket. */
@@ -66,16 +66,16 @@ export interface StreamOutcome {
 export type Input =
   | { readonly type: "start"; readonly resumeVersion: string | undefined; readonly clusterUid: string | undefined }
   | { readonly type: "stop" }
-  /** The kind is there; the UID of kube-system where it may be read. */
+  /** The kind is installed; the UID of kube-system if it may be read. */
   | { readonly type: "discovered"; readonly clusterUid?: string | undefined }
   | { readonly type: "not-installed" }
   | { readonly type: "discovery-failed"; readonly status: ApiStatus }
-  /** Answer to a probe: the version of the server now, and the UID of kube-system where it may be read. */
+  /** Result of a probe: the server's current version, and the UID of kube-system if it may be read. */
   | { readonly type: "probed"; readonly version: string; readonly clusterUid: string | undefined }
   | { readonly type: "probe-failed"; readonly status: ApiStatus }
   | { readonly type: "opened"; readonly stream: StreamId }
   | { readonly type: "refused"; readonly stream: StreamId; readonly status: ApiStatus }
-  /** The first body bytes of a stream have come. */
+  /** The first body bytes of a stream have arrived. */
   | { readonly type: "first-bytes"; readonly stream: StreamId }
   | {
       readonly type: "page-complete"
@@ -85,7 +85,7 @@ export type Input =
     }
   | { readonly type: "initial-events-end"; readonly stream: StreamId; readonly version: string }
   | { readonly type: "bookmark"; readonly stream: StreamId }
-  /** An ERROR line inside a 200 answer. */
+  /** An ERROR line inside a 200 response. */
   | { readonly type: "error-event"; readonly stream: StreamId; readonly status: ApiStatus }
   /** A line that is not JSON, or not an object of this API. */
   | { readonly type: "malformed-line"; readonly stream: StreamId; readonly description: string }
@@ -96,16 +96,16 @@ export type Input =
       readonly whileBlocked: boolean
     }
   | { readonly type: "silent"; readonly stream: StreamId }
-  /** Another session of the same kind has found that the server has another past; `detail` and `clusterUid` are what it saw. */
+  /** Another session of the same kind has found that the server has a different history; `detail` and `clusterUid` are what it saw. */
   | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
   | { readonly type: "retry" }
   | { readonly type: "successor-due" }
 
-/** What is true outside when an input arrives. */
+/** Facts outside the machine when an input arrives. */
 export interface Moment {
   /** Monotonic ms. */
   readonly nowMs: number
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
   /** Highest version delivered in this epoch, as the server wrote it; `undefined` before the first complete list. */
   readonly delivered: string | undefined
@@ -128,7 +128,7 @@ export type Command =
       readonly version: string | undefined
       readonly continueToken: string | undefined
     }
-  /** The list in one answer, without limit. */
+  /** The list in one response, without limit. */
   | { readonly type: "open-whole-list"; readonly stream: StreamId; readonly version: string | undefined }
   | {
       readonly type: "open-watch"
@@ -137,32 +137,32 @@ export type Command =
       readonly timeoutSeconds: number
     }
   | { readonly type: "close"; readonly stream: StreamId }
-  /** End the stream and report `silent` when no byte has come for that long. Replaces an earlier limit. */
+  /** End the stream and report `silent` if no byte arrives for that long. Replaces an earlier limit. */
   | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
-  /** `detail`: what led to it, where the reason alone would not tell the truth. */
+  /** `detail`: the cause, if the reason alone would mislead. */
   | { readonly type: "list-started"; readonly reason: ListReason; readonly detail: string | undefined }
   | { readonly type: "list-completed"; readonly version: string }
   | { readonly type: "epoch-started"; readonly detail: string }
-  /** What was delivered is of a history that is over, as the sink knows from elsewhere. */
+  /** What was delivered belongs to a history that is over; the sink has learnt that elsewhere. */
   | { readonly type: "history-forgotten" }
   | { readonly type: "cluster-identified"; readonly uid: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "state"; readonly state: KindState; readonly detail: string }
 
-/** What the machine remembers across phases. */
+/** The machine's memory across phases. */
 export interface Memory {
   readonly nextStream: StreamId
   /** False once the server refused `sendInitialEvents` (rule 2): remembered for this server. */
   readonly streamingList: boolean
-  /** Why the list under way, or the next one, is made. */
+  /** The reason of the current or the next list. */
   readonly listReason: ListReason
   readonly listDetail: string | undefined
-  /** True if the next list may name the version last delivered (rule 2: not after 410 or "too large"). */
+  /** Whether the next list may name the version last delivered (rule 2: not after 410 or "too large"). */
   readonly listFromDelivered: boolean
-  /** A list is due or under way: no watch begins before it is complete. */
+  /** A list is due or under way: no watch starts before it is complete. */
   readonly listPending: boolean
   readonly clusterUid: string | undefined
   /** The last bookmark, in monotonic ms, and the longest interval seen between two of one stream. */
@@ -172,9 +172,9 @@ export interface Memory {
   readonly relists: ReadonlyArray<number>
   readonly backOffBaseMs: number
   readonly lastFailureMs: number
-  /** The version at which a line was malformed: a second time there the list is made anew. */
+  /** The version after which a line was malformed: a second time there, the kind is listed again. */
   readonly malformedAt: string | undefined
-  /** The last stream ended while the reader was blocked: an expiry that follows is our own fault. */
+  /** The last stream ended while the reader was blocked: if the version then expires, we caused it. */
   readonly overloaded: boolean
   /** Whether the last streams failed: an unclean end is worth a probe before resuming. */
   readonly suspicious: boolean
@@ -185,7 +185,7 @@ export interface WatchState {
   readonly memory: Memory
 }
 
-/** Nothing is known and nothing is under way. */
+/** Nothing is known and nothing is running. */
 export const initialState: WatchState = {
   phase: { tag: "idle" },
   memory: {

@@ -1,6 +1,5 @@
 /**
- * What a Status means for a list or watch, whether it came as an HTTP status or inside a 200 stream (rule 3: both
- * alike).
+ * The meaning of a Status for a list or watch, whether it came as an HTTP status or inside a 200 stream (rule 3: both are treated alike).
  */
 import type { ApiStatus } from "../../status.ts"
 
@@ -15,7 +14,7 @@ export type Refusal =
   | "forbidden"
   /** The resource does not exist: its CRD was removed. */
   | "not-found"
-  /** Anything that time may mend: 429, 5xx, lost connections. */
+  /** Anything that may pass with time: 429, 5xx, lost connections. */
   | "transient"
 
 export const classify = (status: ApiStatus): Refusal => {
@@ -29,7 +28,7 @@ export const classify = (status: ApiStatus): Refusal => {
   if (status.code === 422 || status.code === 400) {
     const named = status.causes.map((cause) => `${cause.field ?? ""} ${cause.message ?? ""}`).join(" ")
     if (/sendInitialEvents/.test(`${status.message} ${named}`)) return "no-streaming-list"
-    // An invalid or outdated continue token: start the list again.
+    // An invalid or outdated continue token: restart the list.
     if (/continue/i.test(status.message)) return "expired"
   }
   return "transient"

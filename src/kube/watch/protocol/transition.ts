@@ -1,6 +1,6 @@
 /**
- * One step of the protocol under construction: the phase and memory to be, and the commands so far. What every transition
- * needs, whatever it is about: waiting, failing, streams, time limits.
+ * One step of the protocol under construction: the new phase and memory, and the commands so far. It has the operations that all
+ * transitions share: waiting, failing, streams, time limits.
  */
 import { compareResourceVersions, parseResourceVersion } from "../../resource-version.ts"
 import type { ApiStatus } from "../../status.ts"
@@ -8,7 +8,7 @@ import type { WatchPolicy } from "./policy.ts"
 import type { Command, Intention, Memory, Moment, Phase, WatchState } from "./protocol.ts"
 import { classify } from "./refusal.ts"
 
-/** Made for one input. `phase` and `memory` are replaced, never changed in place: the state before stays as it was. */
+/** Created for one input. `phase` and `memory` are replaced, never changed in place: the previous state stays as it was. */
 export class Transition {
   readonly policy: WatchPolicy
   readonly moment: Moment
@@ -27,13 +27,13 @@ export class Transition {
     return [{ phase: this.phase, memory: this.memory }, this.commands]
   }
 
-  /** Waits as long as the refusal asks for, then goes on with `then`. `phase` names what failed, for people. */
+  /** Waits as long as the refusal asks for, then continues with `then`. `phase` names what failed, for people. */
   fail(status: ApiStatus, then: Intention, phase: string): void {
     const refusal = classify(status)
     if (refusal === "unauthorized") this.commands.push({ type: "unauthorized" })
     const detail = `${phase}: ${describe(status)}`
-    // Also where a permission is missing, which a person has to grant: a server that starts refuses everything until it has read
-    // its roles, and whoever waited half a minute for that was blind for as long.
+    // The short back-off applies even to a missing permission, which a person has to grant: a starting server refuses everything until it
+    // has read its roles, and waiting half a minute for that would leave the kind unrecorded for as long.
     if (refusal === "forbidden") return this.wait(then, this.nextBackOff(), "forbidden", detail)
     const asked = (status.retryAfterSeconds ?? 0) * 1000
     this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
@@ -55,7 +55,7 @@ export class Transition {
     return base * (1 + jitter * random())
   }
 
-  /** The server has not reached what was delivered: it has another past (rule 12). */
+  /** Whether the server has not reached what was delivered, so that it has a different history (rule 12). */
   isBehind(version: string): boolean {
     const now = parseResourceVersion(version)
     const delivered = parseResourceVersion(this.moment.delivered ?? "")
@@ -85,7 +85,7 @@ export class Transition {
     this.commands.push({ type: "limit-silence", stream, ms })
   }
 
-  /** Rule 7: 2.5 bookmark intervals once two bookmarks were seen, otherwise the watch's life and a margin. */
+  /** Rule 7: 2.5 bookmark intervals once two bookmarks have been seen, otherwise the watch's life plus a margin. */
   silenceLimit(lifeMs: number | undefined): number {
     const interval = this.memory.bookmarkIntervalMs
     const byLife = (lifeMs ?? this.policy.watchLifeSeconds[1] * 1000) + this.policy.lifeMarginMs
@@ -108,7 +108,7 @@ export class Transition {
   }
 }
 
-/** A failure that did not come as a Status of the server. */
+/** A failure that is not a Status of the server. */
 export const failure = (reason: string, message: string): ApiStatus => ({
   code: 0,
   reason,

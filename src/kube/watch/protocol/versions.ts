@@ -1,20 +1,20 @@
 /**
- * Which events are old: at or below the highest version delivered in this epoch (rule 6). Comparing with the object's
- * own last version instead would record old states after newer ones and resurrect deleted objects.
+ * Decides which events are old: those at or below the highest version delivered in this epoch (rule 6). Comparing with the object's own
+ * last version instead would record old states after newer ones and resurrect deleted objects.
  *
- * A server whose versions are not integers gets a set of the versions seen lately (rule 13); it is bounded, so that an
- * overlap of two watches longer than 16,384 events could repeat some of them, never lose one.
+ * For a server whose versions are not integers it keeps a set of recently seen versions (rule 13). The set is bounded, so two watches that
+ * overlap by more than 16,384 events could repeat some of them, but never lose one.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 
-/** Versions remembered for a server with opaque ones: an overlap lasts seconds, 16,384 events are some 100 s of a busy kind. */
+/** Versions remembered for a server with opaque ones: an overlap lasts seconds, and 16,384 events are about 100 s of a busy kind. */
 const remembered = 16_384
 
 export class DeliveredVersions {
   #highest: ResourceVersion | undefined
   /** The last version of a server whose versions are not integers. */
   #opaque: string | undefined
-  /** Stays true once seen: among such versions one may look like an integer, and must not be compared with the others. */
+  /** Stays true once set: one of these versions may look like an integer, and must not be compared with the others. */
   #isOpaque = false
   #seen = new Set<string>()
 
@@ -24,8 +24,8 @@ export class DeliveredVersions {
   }
 
   /**
-   * Starts anew from a version that is complete, of a list or of the store; `undefined`: from nothing. What was delivered above it
-   * is forgotten and would be delivered again: after a list it is, and versions of another epoch say nothing.
+   * Restarts from a version that is complete, of a list or of the store; `undefined`: from nothing. What was delivered above it is
+   * forgotten and would be delivered again: after a list that is intended, and versions of another epoch mean nothing.
    */
   reset(text: string | undefined): void {
     this.#highest = undefined
@@ -34,7 +34,7 @@ export class DeliveredVersions {
     if (text !== undefined) this.reach(text)
   }
 
-  /** Everything up to `text` is delivered. Never goes back. */
+  /** Everything up to `text` is delivered. Never moves back. */
   reach(text: string): void {
     const version = this.#isOpaque ? undefined : parseResourceVersion(text)
     if (version === undefined) {
@@ -43,7 +43,7 @@ export class DeliveredVersions {
     } else if (this.#highest === undefined || version > this.#highest) this.#highest = version
   }
 
-  /** True exactly once for a version above all before it: the event is new. The hot path; no allocation. */
+  /** True exactly once for a version above all previous ones: the event is new. The hot path; no allocation. */
   takeNewer(version: ResourceVersion): boolean {
     if (this.#isOpaque) return this.takeUnseen(String(version))
     const highest = this.#highest
@@ -52,7 +52,7 @@ export class DeliveredVersions {
     return true
   }
 
-  /** As {@link takeNewer} for an opaque version: true unless it was seen lately. */
+  /** As {@link takeNewer} for an opaque version: true unless it was seen recently. */
   takeUnseen(version: string): boolean {
     this.#isOpaque = true
     if (this.#seen.has(version)) return false

@@ -1,36 +1,36 @@
 /**
- * The streams a session has open: closing them, holding their reading back, and noticing the ones that have gone silent.
+ * The open streams of a session: closes them, pauses their reading, and detects those that have become silent.
  *
- * Silence is measured in bytes, also those of lines not yet complete, and not while the reader itself holds back.
+ * Silence is measured in bytes, including those of incomplete lines, and not while the reader itself is paused.
  */
 import type { Clock } from "../../../clock.ts"
 import type { HttpStream } from "../../http/response-handler.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import type { StreamReader } from "./stream-reader.ts"
 
-/** Looks per limit: a clock reading per network read would cost more than being late by a quarter. */
-const looksPerSilence = 4
+/** Checks per limit: reading the clock at every network read would cost more than noticing silence a quarter late. */
+const checksPerLimit = 4
 
 interface OpenStream {
   readonly reader: StreamReader
   readonly http: HttpStream
-  /** Monotonic ms without a byte after which it is dead. */
+  /** Monotonic ms without a byte after which the stream is dead. */
   silenceMs: number
-  /** Bytes when that was last looked at, and the looks since that found none more. */
+  /** The byte count at the last check, and the number of checks since then without more bytes. */
   bytesSeen: number
-  quietLooks: number
-  /** The sink has stopped the reading of it at some time. */
+  quietChecks: number
+  /** Whether the sink has ever blocked this stream. */
   wasBlocked: boolean
   timer: { cancel(): void } | undefined
 }
 
-/** At most a few streams; every method is harmless for one that is not open. */
+/** At most a few streams; every method does nothing for a stream that is not open. */
 export class OpenStreams {
   readonly #clock: Clock
   readonly #silent: (stream: StreamId) => void
   readonly #open = new Map<StreamId, OpenStream>()
 
-  /** `silent` is called once per limit that a stream exceeds; the stream stays open. */
+  /** `silent` is called once for each limit that a stream exceeds; the stream stays open. */
   constructor(clock: Clock, silent: (stream: StreamId) => void) {
     this.#clock = clock
     this.#silent = silent
@@ -43,7 +43,7 @@ export class OpenStreams {
       http,
       silenceMs,
       bytesSeen: 0,
-      quietLooks: 0,
+      quietChecks: 0,
       wasBlocked: false,
       timer: undefined,
     })
@@ -53,12 +53,12 @@ export class OpenStreams {
     return this.#open.has(stream)
   }
 
-  /** Whether the reading of it was ever held back. */
+  /** Whether the stream was ever blocked. */
   wasBlocked(stream: StreamId): boolean {
     return this.#open.get(stream)?.wasBlocked === true
   }
 
-  /** Replaces an earlier limit, and starts it anew. */
+  /** Replaces an earlier limit and restarts the measurement. */
   limitSilence(stream: StreamId, ms: number): void {
     const open = this.#open.get(stream)
     if (open === undefined) return
@@ -66,12 +66,12 @@ export class OpenStreams {
     this.#watchSilence(stream, open)
   }
 
-  /** Reads nothing until {@link resume}. */
+  /** Stops reading until {@link resume}. */
   block(): void {
     for (const open of this.#open.values()) {
       open.http.pause()
       open.wasBlocked = true
-      // A stream that is not read is silent by our own doing.
+      // A stream that is not read is silent because of us.
       open.timer?.cancel()
     }
   }
@@ -83,7 +83,7 @@ export class OpenStreams {
     }
   }
 
-  /** Ends a stream, which says nothing any more, not even the rest of the present read. False if it was not open. */
+  /** Ends a stream, which reports nothing more, not even the rest of the present read. False if it was not open. */
   close(stream: StreamId): boolean {
     const open = this.#open.get(stream)
     if (open === undefined) return false
@@ -107,16 +107,16 @@ export class OpenStreams {
     open.timer?.cancel()
     if (!Number.isFinite(open.silenceMs)) return
     open.bytesSeen = open.http.bytesReceived
-    open.quietLooks = 0
+    open.quietChecks = 0
     this.#lookAgain(stream, open)
   }
 
   #lookAgain(stream: StreamId, open: OpenStream): void {
-    open.timer = this.#clock.after(open.silenceMs / looksPerSilence, () => {
+    open.timer = this.#clock.after(open.silenceMs / checksPerLimit, () => {
       const received = open.http.bytesReceived
-      open.quietLooks = received === open.bytesSeen ? open.quietLooks + 1 : 0
+      open.quietChecks = received === open.bytesSeen ? open.quietChecks + 1 : 0
       open.bytesSeen = received
-      if (open.quietLooks >= looksPerSilence) this.#silent(stream)
+      if (open.quietChecks >= checksPerLimit) this.#silent(stream)
       else this.#lookAgain(stream, open)
     })
   }

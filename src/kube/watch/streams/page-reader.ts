@@ -1,4 +1,4 @@
-/** Reads one page of a list, or all of one, item by item. */
+/** Reads one page of a list, or a whole list, item by item. */
 import { TooLongError } from "../../scanner/carry-buffer.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"

@@ -1,6 +1,6 @@
 /** The query strings of lists and watches (docs/facts/watch-protocol.md, rule 2), and nothing else. */
 
-/** What of a kind is asked for; selectors are the server's to check. */
+/** Selects the objects of a kind; the server checks the selectors. */
 export interface Selection {
   /** `/api/v1/pods`, `/apis/apps/v1/namespaces/x/deployments`: without query. */
   readonly path: string
@@ -16,7 +16,7 @@ export const streamingListPath = (selection: Selection, version: string | undefi
   withQuery(selection, [
     ["watch", "1"],
     ["sendInitialEvents", "true"],
-    // Any other match rule is answered with 422, whatever the version.
+    // With any other match rule the server returns 422, whatever the version.
     ["resourceVersionMatch", "NotOlderThan"],
     ["allowWatchBookmarks", "true"],
     ["resourceVersion", version],
@@ -24,8 +24,8 @@ export const streamingListPath = (selection: Selection, version: string | undefi
   ])
 
 /**
- * One page of a list. Never `resourceVersion=0`: the server ignores `limit` for it and may answer with a state older than
- * the one recorded (measured on 1.34). A page after the first names only its token.
+ * One page of a list. Never `resourceVersion=0`: the server ignores `limit` for it and may return a state older than the recorded one
+ * (measured on 1.34). A page after the first sends only its token.
  */
 export const pagePath = (
   selection: Selection,
@@ -40,7 +40,7 @@ export const pagePath = (
     ["resourceVersionMatch", continueToken === undefined && version !== undefined ? "NotOlderThan" : undefined],
   ])
 
-/** Everything in one answer, without limit. */
+/** The whole list in one response, without limit. */
 export const wholeListPath = (selection: Selection, version: string | undefined): string =>
   withQuery(selection, [
     ["resourceVersion", version],
@@ -55,7 +55,7 @@ export const watchPath = (selection: Selection, version: string, timeoutSeconds:
     ["timeoutSeconds", String(timeoutSeconds)],
   ])
 
-/** The cheapest consistent read: its metadata says at which version the server is (rule 12). */
+/** The cheapest consistent read: its metadata has the server's current version (rule 12). */
 export const probePath = (selection: Selection): string => withQuery(selection, [["limit", "1"]])
 
 const withQuery = (selection: Selection, query: ReadonlyArray<readonly [string, string | undefined]>): string => {

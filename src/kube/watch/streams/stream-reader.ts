@@ -1,7 +1,7 @@
 /**
- * What the readers of single responses share: the head, refusals, the end, and whom they tell.
+ * The common part of the readers of single responses: the head, refusals, the end, and the events they report.
  *
- * Whatever the bytes are, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
+ * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
  */
 import type { ResponseHandler, StreamEnd } from "../../http/response-handler.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
@@ -11,13 +11,13 @@ import { type ApiStatus, statusOfResponse } from "../../status.ts"
 import { ObservedObject } from "../observed-object.ts"
 import type { StreamId, StreamOutcome } from "../protocol/protocol.ts"
 
-/** What a stream says, to its session. */
+/** The events of a stream, for its session. */
 export interface StreamEvents {
-  /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it does not tell. */
+  /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it sends none. */
   opened(stream: StreamId, serverTimeMs: number | undefined): void
   refused(stream: StreamId, status: ApiStatus): void
   firstBytes(stream: StreamId): void
-  /** The record is the reader's and is filled in anew for the next object. */
+  /** The record belongs to the reader, which refills it for the next object. */
   object(object: Readonly<ObservedObject>): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
@@ -25,15 +25,15 @@ export interface StreamEvents {
   errorEvent(stream: StreamId, status: ApiStatus): void
   malformedLine(stream: StreamId, description: string): void
   slowLine(): void
-  /** One network read is through; its body bytes. */
+  /** One network read has been processed; `bytes`: its body bytes. */
   readDone(bytes: number): void
   ended(stream: StreamId, outcome: StreamOutcome): void
 }
 
-/** Bytes kept of a refusal's body: a Status takes some hundred, an HTML page of a proxy is worth no more. */
+/** Bytes kept of a refusal's body: a Status takes a few hundred, and an HTML page of a proxy needs no more. */
 const refusalBytes = 64 * 1024
 
-/** Reads one response; watch-reader.ts and page-reader.ts know what its body means. */
+/** Reads one response; watch-reader.ts and page-reader.ts interpret its body. */
 export abstract class StreamReader implements ResponseHandler {
   protected readonly stream: StreamId
   protected readonly events: StreamEvents
@@ -44,17 +44,17 @@ export abstract class StreamReader implements ResponseHandler {
   readonly #refusal: Array<Buffer> = []
   #refusalLength = 0
   #hasBytes = false
-  /** Body bytes of the present network read; each event of a watch is a chunk of its own. */
+  /** Body bytes of the present network read; each event of a watch is a separate chunk. */
   #readBytes = 0
 
-  /** `scanned`: where the subclass's scanner says what it has found. */
+  /** `scanned`: the object into which the subclass's scanner writes its results. */
   constructor(stream: StreamId, events: StreamEvents, scanned: ScannedObject) {
     this.stream = stream
     this.events = events
     this.observed = new ObservedObject(scanned)
   }
 
-  /** The session has closed the stream: nothing of it is reported any more, not even the rest of the present read. */
+  /** The session has closed the stream: nothing more is reported, not even the rest of the present read. */
   disown(): void {
     this.live = false
   }
@@ -100,14 +100,14 @@ export abstract class StreamReader implements ResponseHandler {
   }
 
   protected abstract body(buffer: Buffer, start: number, end: number): void
-  /** The whole body has come. May report and give the stream up. */
+  /** The whole body has arrived. May report and end the stream. */
   protected complete(): void {
-    // A watch ends when the server likes; only a page has an end of its own to check.
+    // The server may end a watch at any time; only a page has an end to check.
   }
   /** Bytes of an unfinished line or item. */
   protected abstract readonly pending: number
 
-  /** Reports the object scanned last, which is `bytes[start, end)`; false, and nothing is reported, if it has no UID or version. */
+  /** Reports the object scanned last, which is `bytes[start, end)`. If it has no UID or version, reports nothing and returns false. */
   protected report(bytes: Buffer, start: number, end: number): boolean {
     const { observed } = this
     const { scanned } = observed
@@ -128,7 +128,7 @@ export abstract class StreamReader implements ResponseHandler {
   }
 }
 
-/** An integer where it is one (the hot path makes no string then), otherwise the text. */
+/** A number if the version is an integer (the hot path then creates no string), otherwise the text. */
 const versionOf = (bytes: Buffer, object: ScannedObject): ResourceVersion | string | undefined => {
   const { resourceVersionStart, resourceVersionEnd } = object
   if (resourceVersionEnd === resourceVersionStart) return undefined

@@ -13,7 +13,7 @@ export class WatchReader extends StreamReader {
   readonly #scanner: WatchLineScanner
   readonly #splitter: LineSplitter
   #listing: boolean
-  /** Body bytes before the present line and behind it, for messages. */
+  /** Body bytes before the present line and after it, for messages. */
   #offset = 0
   #nextOffset = 0
 
@@ -72,7 +72,7 @@ export class WatchReader extends StreamReader {
         const version = bytes.toString("utf8", object.resourceVersionStart, object.resourceVersionEnd)
         if (version === "") return this.malformed(`a bookmark without resourceVersion at byte ${this.#offset}`)
         if (!this.#listing) return this.events.bookmark(this.stream, version)
-        // Another bookmark before the end of the list says nothing that could be relied on yet.
+        // Any other bookmark before the end of the list is not reliable yet.
         if (!object.initialEventsEnd) return
         this.#listing = false
         return this.events.initialEventsEnd(this.stream, version)

@@ -30,7 +30,7 @@ import type { WriteSurroundings } from "../../writes/surroundings.ts"
 import type { WritableKinds } from "../../writes/writable-kinds.ts"
 import { acceptedNames, type NameConflict, nameConflict } from "./definition-names.ts"
 
-export interface CustomKindsSurroundings {
+interface CustomKindsSurroundings {
   readonly around: WriteSurroundings
   readonly kinds: ServedKinds
   readonly writable: WritableKinds

@@ -8,7 +8,7 @@ export interface NameConflict {
   readonly message: string
 }
 
-export interface AcceptedNames {
+interface AcceptedNames {
   /** `status.acceptedNames`. */
   readonly accepted: Fields
   /** The last of several, as the real server tells it. */

@@ -10,8 +10,9 @@
  * taken away.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, memberOf, withMember } from "../json/json-value.ts"
+import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, withMember } from "../json/json-value.ts"
 import { type FieldChanges, fieldChanges } from "../managed-fields/field-changes.ts"
 import {
   difference,
@@ -35,7 +36,7 @@ import {
 } from "../managed-fields/managed-fields-entry.ts"
 import { fieldElement } from "../managed-fields/path-element.ts"
 import { trackUpdate, withoutReset } from "../managed-fields/track-update.ts"
-import { type ApplyConflict, MalformedPatchError } from "../patch-failure.ts"
+import { type ApplyConflict, PatchError } from "../patch-failure.ts"
 import { applyConflict, type Conflict } from "./apply-conflict.ts"
 import { checkApplied, gvkText } from "./check-applied.ts"
 import { fieldsOfLastApplied, isAllowed, withLastApplied } from "./last-applied.ts"
@@ -65,8 +66,8 @@ export interface ServerSideApply {
 /**
  * The object with its new managedFields; when the configuration changed nothing, the times of all entries stay.
  *
- * @throws MalformedPatchError for a configuration of another kind or with managedFields
- * @throws UnclassifiedPatchError for one that does not fit the type (fields unknown, wrong, or listed twice)
+ * @throws PatchError 400 for a configuration of another kind or with managedFields, 500 for one that does not fit the type (fields
+ * unknown, wrong, or listed twice)
  */
 export const applyServerSide = (apply: ServerSideApply): { readonly object: JsonObject } | ApplyConflict => {
   checkRequest(apply)
@@ -84,11 +85,11 @@ const checkRequest = ({ applied, apiVersion, kind, live }: ServerSideApply): voi
   const sentKind = text(applied.kind)
   const wantedKind = kind ?? (text(live?.kind) || sentKind)
   if (sentVersion !== apiVersion || sentKind !== wantedKind || sentKind === "") {
-    throw new MalformedPatchError({ problem: `invalid object type: ${gvkText(sentVersion, sentKind)}` })
+    throw new PatchError({ code: 400, problem: `invalid object type: ${gvkText(sentVersion, sentKind)}` })
   }
   const metadata = memberOf(applied, "metadata")
   if (isJsonObject(metadata) && (memberOf(metadata, "managedFields") ?? null) !== null) {
-    throw new MalformedPatchError({ problem: "metadata.managedFields must be nil" })
+    throw new PatchError({ code: 400, problem: "metadata.managedFields must be nil" })
   }
 }
 

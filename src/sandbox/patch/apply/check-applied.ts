@@ -4,16 +4,17 @@ import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "../json/json-value.ts"
 import { elementText } from "../managed-fields/path-element.ts"
 import { itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
-import { UnclassifiedPatchError } from "../patch-failure.ts"
+import { PatchError } from "../patch-failure.ts"
 
-/** @throws UnclassifiedPatchError */
+/** @throws PatchError 500 */
 export const checkApplied = (type: KubernetesType, applied: JsonObject, apiVersion: string): void => {
   const problems: string[] = []
   check(type, applied, "", problems)
   if (problems.length === 0) return
   const name = isJsonObject(applied.metadata) ? applied.metadata.name : undefined
   const kind = gvkText(apiVersion, String(applied.kind ?? ""))
-  throw new UnclassifiedPatchError({
+  throw new PatchError({
+    code: 500,
     problem: `the configuration ${String(name ?? "")} (${kind}) does not fit its type: ${problems.join("; ")}`,
   })
 }

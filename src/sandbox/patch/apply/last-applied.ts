@@ -4,8 +4,9 @@
  * back. Only for the manager named `kubectl`, as the real server has it.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, memberOf, withMember } from "../json/json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, withMember } from "../json/json-value.ts"
 import { type FieldChanges, fieldChanges } from "../managed-fields/field-changes.ts"
 import { difference, type FieldSet, isEmptySet, leaf } from "../managed-fields/field-set.ts"
 import { fieldsOf } from "../managed-fields/fields-of.ts"

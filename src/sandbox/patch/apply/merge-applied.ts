@@ -4,16 +4,9 @@
  * to where it was.
  */
 
+import { memberOf, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import {
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  memberOf,
-  setMember,
-} from "../json/json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import { anyType, isEmptyMap, itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
 
 /** `undefined` for "nothing there" on either side, not on both. */

@@ -20,7 +20,7 @@ import { fieldsOf } from "../managed-fields/fields-of.ts"
 import { itemType, memberType } from "../managed-fields/type-walk.ts"
 import { removeFields } from "./remove-fields.ts"
 
-export interface Pruning {
+interface Pruning {
   readonly type: KubernetesType
   readonly merged: JsonObject
   /** What the manager applied last time. */

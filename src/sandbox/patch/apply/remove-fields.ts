@@ -1,7 +1,8 @@
 /** A value without the fields of a set; what is left empty goes with them. */
 
+import { setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isJsonArray, isJsonObject, type JsonObjectDraft, type JsonValue, setMember } from "../json/json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import { type FieldSet, ownsBelow, ownsItself } from "../managed-fields/field-set.ts"
 import { fieldElement } from "../managed-fields/path-element.ts"
 import { anyType, itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"

@@ -3,15 +3,9 @@
  * and changed in place from then on, so ten thousand additions to one list cost no ten thousand copies of it.
  */
 
-import {
-  isEqualJson,
-  isJsonArray,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  memberOf,
-  setMember,
-} from "./json-value.ts"
+import { unescapedToken } from "../../../kube/json-pointer.ts"
+import { memberOf, setMember } from "../../../own-member.ts"
+import { isEqualJson, isJsonArray, type JsonObject, type JsonObjectDraft, type JsonValue } from "./json-value.ts"
 
 export interface JsonPatchOperation {
   readonly op?: string | undefined
@@ -24,7 +18,7 @@ export interface JsonPatchOperation {
 export type PatchProblem = string
 
 /** Bytes of JSON that all `copy` operations of a patch may add (the server's JSONPatchMaxCopyBytes). */
-export const MAX_COPIED_BYTES = 3 * 1024 * 1024
+const MAX_COPIED_BYTES = 3 * 1024 * 1024
 
 type Container = JsonValue[] | JsonObjectDraft
 
@@ -54,7 +48,7 @@ export class PatchedDocument {
     let container = root
     // What stands before the first slash is not looked at.
     for (let index = 1; index < steps.length - 1; index++) {
-      const key = unescaped(steps[index] as string)
+      const key = unescapedToken(steps[index] as string)
       const found = valueAt(container, key)
       if ("problem" in found) return undefined
       const child = this.#changeable(found.value)
@@ -62,7 +56,7 @@ export class PatchedDocument {
       if (child !== found.value) setAt(container, key, child)
       container = child
     }
-    return { container, key: unescaped(steps[steps.length - 1] as string) }
+    return { container, key: unescapedToken(steps[steps.length - 1] as string) }
   }
 
   /** What is at a pointer; a problem where a step or an index is missing. */
@@ -199,6 +193,3 @@ const indexOf = (key: string, length: number): number | undefined => {
   if (index >= length || index < -length) return undefined
   return index < 0 ? index + length : index
 }
-
-const unescaped = (step: string): string =>
-  step.includes("~") ? step.replace(/~[01]/g, (match) => (match === "~1" ? "/" : "~")) : step

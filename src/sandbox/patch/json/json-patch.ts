@@ -10,29 +10,30 @@
  * Under load: at most 10,000 operations, and at most 3 MiB of copies, because each `copy` may double a document.
  */
 
-import { InapplicablePatchError, MalformedPatchError, PatchTooLargeError } from "../patch-failure.ts"
+import { memberOf } from "../../../own-member.ts"
+import { PatchError } from "../patch-failure.ts"
 import { applyOperation, type JsonPatchOperation, PatchedDocument, type PatchProblem } from "./json-patch-document.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "./json-value.ts"
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "./json-value.ts"
 
 /** The server's limit. */
-export const MAX_JSON_PATCH_OPERATIONS = 10_000
+const MAX_JSON_PATCH_OPERATIONS = 10_000
 
 /**
  * The document after all operations.
  *
- * @throws MalformedPatchError for what is no list of operations
- * @throws PatchTooLargeError for more than {@link MAX_JSON_PATCH_OPERATIONS}
- * @throws InapplicablePatchError for an operation that the document does not allow, a failed `test` among them
+ * @throws PatchError 400 for what is no list of operations, 413 for more than {@link MAX_JSON_PATCH_OPERATIONS}, 422 for an
+ * operation that the document does not allow, a failed `test` among them
  */
 export const applyJsonPatch = (document: JsonValue, operations: unknown): JsonValue => {
   const decoded = decodeOperations(operations as JsonValue)
   if (decoded.length > MAX_JSON_PATCH_OPERATIONS) {
-    throw new PatchTooLargeError({ operations: decoded.length, limit: MAX_JSON_PATCH_OPERATIONS })
+    const problem = `a JSON patch may have at most ${MAX_JSON_PATCH_OPERATIONS} operations, not ${decoded.length}`
+    throw new PatchError({ code: 413, problem })
   }
   const patched = new PatchedDocument(document)
   for (const operation of decoded) {
     const problem: PatchProblem | undefined = applyOperation(patched, operation)
-    if (problem !== undefined) throw new InapplicablePatchError({ problem })
+    if (problem !== undefined) throw new PatchError({ code: 422, problem })
   }
   return patched.root
 }
@@ -55,5 +56,5 @@ const textField = (operation: JsonObject, field: string): string | undefined => 
   return value
 }
 
-const wrongType = (what: string, expected: string, value: JsonValue): MalformedPatchError =>
-  new MalformedPatchError({ problem: `${what} must be ${expected}, not ${jsonTypeOf(value)}` })
+const wrongType = (what: string, expected: string, value: JsonValue): PatchError =>
+  new PatchError({ code: 400, problem: `${what} must be ${expected}, not ${jsonTypeOf(value)}` })

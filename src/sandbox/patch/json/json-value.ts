@@ -1,8 +1,7 @@
-/**
- * JSON values as `JSON.parse` makes them, read and built so that no key is special: `__proto__`, `constructor` and the
- * like are members like any other. Reading with `object[key]` finds inherited things for a key that is not there,
- * writing with `object.__proto__ = …` changes the prototype; both are avoided here.
- */
+/** JSON values as `JSON.parse` makes them, read and built so that no key is special (own-member.ts). */
+
+import { isRecord } from "../../../is-record.ts"
+import { setMember } from "../../../own-member.ts"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
@@ -17,40 +16,20 @@ export interface JsonObjectDraft {
 
 export const isJsonArray = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)
 
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+export const isJsonObject = (value: JsonValue | undefined): value is JsonObject => isRecord(value)
 
 export const jsonTypeOf = (value: JsonValue): "array" | "null" | "boolean" | "number" | "string" | "object" => {
   if (value === null) return "null"
   return Array.isArray(value) ? "array" : (typeof value as "boolean" | "number" | "string" | "object")
 }
 
-/** The object's own member; never an inherited one. */
-export const memberOf = (object: JsonObject, key: string): JsonValue | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
-
-export const setMember = (object: JsonObjectDraft, key: string, value: JsonValue): void => {
-  if (key === "__proto__") {
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-  } else {
-    object[key] = value
-  }
-}
-
-/** A copy of one level; spreading defines members instead of setting them, so every key is safe. */
-export const draftOf = (object: JsonObject): JsonObjectDraft => ({ ...object })
-
 /** The object with one member set, or without it for `undefined`. */
 export const withMember = (object: JsonObject, key: string, value: JsonValue | undefined): JsonObject => {
-  const draft = draftOf(object)
+  // Spreading defines members instead of setting them, so every key is safe.
+  const draft: JsonObjectDraft = { ...object }
   if (value === undefined) delete draft[key]
   else setMember(draft, key, value)
   return draft
-}
-
-export const isEmptyObject = (object: object): boolean => {
-  for (const _ in object) return false
-  return true
 }
 
 /** Same value; the order of an object's keys does not count. */

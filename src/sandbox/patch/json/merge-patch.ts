@@ -3,32 +3,25 @@
  * RFC would keep them; but a list that takes the place of an object is taken as it is.
  */
 
-import { MalformedPatchError } from "../patch-failure.ts"
-import { withoutNullMembers } from "../strategic/strategic-directives.ts"
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  jsonTypeOf,
-  memberOf,
-  setMember,
-} from "./json-value.ts"
+import { memberOf, setMember } from "../../../own-member.ts"
+import { withoutNulls } from "../../../trace/json/without-nulls.ts"
+import { PatchError } from "../patch-failure.ts"
+import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue, jsonTypeOf } from "./json-value.ts"
 
 /**
  * The document with what the patch says; parts that it does not name are shared.
  *
- * @throws MalformedPatchError for a patch that is no object
+ * @throws PatchError 400 for a patch that is no object
  */
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
   if (patch === null) throw notAnObject(patch)
   if (!isJsonObject(patch)) throw notAnObject(patch)
-  return isJsonObject(document) ? mergeObjects(document, patch) : withoutNullMembers(patch)
+  return isJsonObject(document) ? mergeObjects(document, patch) : (withoutNulls(patch) as JsonValue)
 }
 
 /** The refusal of a patch that should be an object. */
-export const notAnObject = (patch: JsonValue): MalformedPatchError =>
-  new MalformedPatchError({ problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
+export const notAnObject = (patch: JsonValue): PatchError =>
+  new PatchError({ code: 400, problem: `the patch must be an object, not ${jsonTypeOf(patch)}` })
 
 const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
   let merged: JsonObjectDraft | undefined
@@ -50,6 +43,6 @@ const mergeObjects = (document: JsonObject, patch: JsonObject): JsonObject => {
 }
 
 const mergeValues = (old: JsonValue | undefined, value: JsonValue): JsonValue => {
-  if (!isJsonObject(old)) return withoutNullMembers(value)
+  if (!isJsonObject(old)) return withoutNulls(value) as JsonValue
   return isJsonObject(value) ? mergeObjects(old, value) : value
 }

@@ -7,15 +7,9 @@
  * always there, and lists that are always there are required.
  */
 
+import { isEmptyObject, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import {
-  isEmptyObject,
-  isJsonObject,
-  type JsonObject,
-  type JsonObjectDraft,
-  type JsonValue,
-  setMember,
-} from "./json-value.ts"
+import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "./json-value.ts"
 
 /** Only as far as `after` reaches: what is absent there cannot differ. */
 export const zeroValueBeside = (type: KubernetesType, after: JsonObject): JsonObject => {

@@ -3,15 +3,9 @@
  * that both share by identity cost nothing.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import {
-  isEqualJson,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  memberOf,
-} from "../json/json-value.ts"
+import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
 import { membersSubtree, wholeSubtree } from "./fields-of.ts"
 import { fieldElement } from "./path-element.ts"

@@ -12,14 +12,15 @@
  * canonicalSet}.
  */
 
-import { isEmptyObject, isJsonObject, type JsonValue } from "../json/json-value.ts"
+import { isEmptyObject } from "../../../own-member.ts"
+import { isJsonObject, type JsonValue } from "../json/json-value.ts"
 import { canonicalElement, compareElements } from "./path-element.ts"
 
 export interface FieldSet {
   readonly [element: string]: FieldSet
 }
 
-export interface FieldSetDraft {
+interface FieldSetDraft {
   [element: string]: FieldSet
 }
 

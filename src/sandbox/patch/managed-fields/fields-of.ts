@@ -1,7 +1,8 @@
 /** The fields that a value has: what an applied configuration owns, and what appears or goes with a whole subtree. */
 
+import { isEmptyObject } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isEmptyObject, isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts"
+import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts"
 import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
 import { fieldElement } from "./path-element.ts"
 import { itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"

@@ -4,15 +4,8 @@
  * strictly.
  */
 
-import {
-  isEmptyObject,
-  isEqualJson,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  memberOf,
-} from "../json/json-value.ts"
+import { isEmptyObject, memberOf } from "../../../own-member.ts"
+import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { canonicalSet, type FieldSet, isEmptySet, union } from "./field-set.ts"
 import { compareText } from "./path-element.ts"
 
@@ -154,7 +147,7 @@ export const managerIdentifier = (entry: ManagedFieldsEntry): string =>
   })
 
 /** More updaters than this are merged, the oldest first (the server's DefaultMaxUpdateManagers). */
-export const MAX_UPDATE_MANAGERS = 10
+const MAX_UPDATE_MANAGERS = 10
 
 /** Merges the oldest updaters of a version into one called `ancient-changes`. */
 export const withCappedUpdaters = (entries: ManagedFields): ManagedFields => {

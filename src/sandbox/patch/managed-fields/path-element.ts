@@ -3,7 +3,8 @@
  * keyed list, `v:"text"` an item of a set, `i:3` an index. The text is canonical, so equal elements are equal strings.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
+import { memberOf } from "../../../own-member.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 
 type ParsedElement =
   | { readonly type: "key"; readonly fields: ReadonlyArray<readonly [name: string, value: JsonValue]> }

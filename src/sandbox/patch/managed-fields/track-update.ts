@@ -14,8 +14,9 @@
  * the stored object and 15 µs when they are copies; its creation 40 µs.
  */
 
+import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isJsonObject, type JsonObject, memberOf } from "../json/json-value.ts"
+import { isJsonObject, type JsonObject } from "../json/json-value.ts"
 import { zeroValueBeside } from "../json/zero-value.ts"
 import { type FieldChanges, fieldChanges } from "./field-changes.ts"
 import { difference, type FieldSet, isEmptySet, union, withoutPaths } from "./field-set.ts"

@@ -1,7 +1,8 @@
 /** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
 
+import { isEmptyObject, memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isJsonObject, type JsonObject, type JsonValue, memberOf } from "../json/json-value.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { keyElement, valueElement } from "./path-element.ts"
 
 /** Of values that no schema describes: objects are owned member by member, lists as a whole. */
@@ -73,8 +74,4 @@ export const itemElement = (type: KubernetesType, item: JsonValue): string | und
   return fields.length === 0 ? undefined : keyElement(fields)
 }
 
-export const isEmptyMap = (value: JsonObject | undefined): boolean => {
-  if (value === undefined) return true
-  for (const _ in value) return false
-  return true
-}
+export const isEmptyMap = (value: JsonObject | undefined): boolean => value === undefined || isEmptyObject(value)

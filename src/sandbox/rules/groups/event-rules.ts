@@ -7,7 +7,7 @@ import { child, isAbsent, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { MutableObject } from "../kind-rules.ts"
 
-export const eventDefaults: DefaultTable = {
+const eventDefaults: DefaultTable = {
   make: { involvedObject: {}, source: {} },
   set: { reportingComponent: "", reportingInstance: "" },
   derive: (event) => {

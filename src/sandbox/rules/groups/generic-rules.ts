@@ -8,7 +8,7 @@ import type { Kind } from "../kind.ts"
 import type { Fields, KindRules, MutableObject } from "../kind-rules.ts"
 import { checkCommonUpdate, checkFinalizersKnown, checkMetadata } from "../values/object-metadata.ts"
 
-export interface GenericOptions {
+interface GenericOptions {
   readonly namespaced: boolean
   /** Objects of a CustomResourceDefinition: looser with finalizers, stricter with status writes. */
   readonly custom: boolean

@@ -2,12 +2,20 @@
 
 import { immutable } from "../../../apiserver/answers/field-error.ts"
 import { quantityOf } from "../../../kube/quantity.ts"
+import type { DefaultTable } from "../default-table.ts"
 import { child, ensured, isAbsent, isFields, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
-import { containerStates } from "./container-states.ts"
 import { podOnly, podSpec } from "./pod-defaults.ts"
 import { checkNewPod, checkPod, checkPodChange } from "./pod-validation.ts"
+
+/** `state` and `lastState` are structs, which Go writes even when nobody set them. */
+const states: DefaultTable = { set: { state: {}, lastState: {} } }
+const containerStates: Readonly<Record<string, DefaultTable>> = {
+  initContainerStatuses: states,
+  containerStatuses: states,
+  ephemeralContainerStatuses: states,
+}
 
 const computed = ["cpu", "memory"] as const
 
@@ -23,7 +31,7 @@ const amounts = (resources: Fields | undefined, key: string): ReadonlyMap<string
 }
 
 /** `Guaranteed` when every container limits both and asks for as much, `BestEffort` when none asks for anything. */
-export const qualityOfService = (pod: MutableObject): "Guaranteed" | "Burstable" | "BestEffort" => {
+const qualityOfService = (pod: MutableObject): "Guaranteed" | "Burstable" | "BestEffort" => {
   const spec = child(pod, "spec")
   const own = child(spec, "resources")
   const holders =

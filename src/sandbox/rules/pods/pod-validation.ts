@@ -25,7 +25,7 @@ const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 const spreading = ["DoNotSchedule", "ScheduleAnyway"]
 
-export const checkPodSpec = (spec: Fields, field: string, errors: Errors): void => {
+const checkPodSpec = (spec: Fields, field: string, errors: Errors): void => {
   const volumes = checkVolumes(spec, `${field}.volumes`, errors)
   checkContainers(spec, volumes, field, errors)
   checkPolicies(spec, field, errors)

@@ -137,7 +137,7 @@ const unchangeable = [
 ] as const
 
 /** Of an update, after the server's own fields have been taken over; `resourceVersion` must be there. */
-export const checkMetadataUpdate = (metadata: Fields, old: Fields, errors: Errors): void => {
+const checkMetadataUpdate = (metadata: Fields, old: Fields, errors: Errors): void => {
   if (!isAbsent(old.deletionTimestamp)) checkNoNewFinalizers(metadata, old, errors)
   if (text(metadata, "resourceVersion") === "")
     errors.push(invalid("metadata.resourceVersion", "", "must be specified for an update"))

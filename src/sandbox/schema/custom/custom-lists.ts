@@ -6,7 +6,7 @@
 import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { ownValue } from "../make-type.ts"
+import { memberOf } from "../../../own-member.ts"
 import { canonicalJson } from "./canonical-json.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
@@ -31,7 +31,7 @@ export const checkLists = (schema: StructuralSchema, value: unknown): FieldError
 export const checkEmbeddedResources = (schema: StructuralSchema, value: unknown): FieldError[] =>
   everywhere(schema, value, "", 0, (at, inside, path) => {
     if (at["x-kubernetes-embedded-resource"] !== true || !isRecord(inside)) return []
-    return ["apiVersion", "kind"].flatMap((name) => typeMetaProblems(ownValue(inside, name), `${path}.${name}`))
+    return ["apiVersion", "kind"].flatMap((name) => typeMetaProblems(memberOf(inside, name), `${path}.${name}`))
   })
 
 const typeMetaProblems = (value: unknown, field: string): FieldError[] => {

@@ -7,16 +7,16 @@
  */
 
 import { isRecord } from "../../../is-record.ts"
+import { memberOf, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
-import { ownValue, setOwnValue } from "../make-type.ts"
 
 /** Fills defaults into `value`, in place. Linear, without recursion; values of unexpected types are left alone. */
 export const applySchemaDefaults = (type: KubernetesType, value: unknown): void => {
   walk(type, value, (record, key, field) => {
     if (field.default === undefined) return
-    const current = ownValue(record, key)
+    const current = memberOf(record, key)
     const isMissing = !Object.hasOwn(record, key) || (current === null && !isNullable(field))
-    if (isMissing) setOwnValue(record, key, copyJson(field.default))
+    if (isMissing) setMember(record, key, copyJson(field.default))
   })
 }
 
@@ -26,7 +26,7 @@ export const applySchemaDefaults = (type: KubernetesType, value: unknown): void 
  */
 export const dropNulls = (type: KubernetesType, value: unknown): void => {
   walk(type, value, (record, key, field) => {
-    if (ownValue(record, key) === null && !field.isNullable && field.default === undefined) delete record[key]
+    if (memberOf(record, key) === null && !field.isNullable && field.default === undefined) delete record[key]
   })
 }
 
@@ -75,6 +75,6 @@ const copyJson = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copyJson)
   if (!isRecord(value)) return value
   const copy: Record<string, unknown> = {}
-  for (const [key, item] of Object.entries(value)) setOwnValue(copy, key, copyJson(item))
+  for (const [key, item] of Object.entries(value)) setMember(copy, key, copyJson(item))
   return copy
 }

@@ -5,13 +5,13 @@ import { type CronSchedule, parseSchedule } from "../../../kube/cron-schedule.ts
 import { finishedAs, type Job } from "../job/job-object.ts"
 import type { CronJob, CronJobStatus } from "./cron-job-object.ts"
 
-export interface CronJobEvent {
+interface CronJobEvent {
   readonly type: "Normal" | "Warning"
   readonly reason: string
   readonly message: string
 }
 
-export interface CronJobPlan {
+interface CronJobPlan {
   /** Before `create`: those that the new one replaces, and finished ones beyond the history limits. */
   readonly delete: ReadonlyArray<Job>
   readonly create: Job | undefined
@@ -73,7 +73,7 @@ export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: n
 }
 
 /** `<cronjob>-<minutes since the epoch>`: the same time never starts two. */
-export const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
+const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
 /** The most recent time not yet started, `undefined` if none has come. Earlier ones that were missed are skipped. */
 const dueTime = (

@@ -6,7 +6,7 @@ import { createdMs, isAvailable, isReady, isTerminating, phaseOf } from "../pod-
 import { withoutZeros } from "../without-zeros.ts"
 import { belongsOn, type DaemonSet, type DaemonSetStatus, nodeOfDaemonPod, revisionLabel } from "./daemon-set-object.ts"
 
-export interface DaemonView {
+interface DaemonView {
   readonly set: DaemonSet
   readonly nodes: ReadonlyArray<Node>
   /** Its own. */
@@ -16,7 +16,7 @@ export interface DaemonView {
   readonly nowMs: number
 }
 
-export interface DaemonPlan {
+interface DaemonPlan {
   /** Nodes that get a Pod. */
   readonly create: ReadonlyArray<string>
   readonly delete: ReadonlyArray<Pod>

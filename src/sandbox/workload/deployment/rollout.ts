@@ -26,7 +26,7 @@ import {
 } from "./revisions.ts"
 import { newReplicaSetSize, scaleFamily, shrinkOldReplicaSets } from "./scaling.ts"
 
-export interface DeploymentView {
+interface DeploymentView {
   readonly deployment: Deployment
   /** Its own, after adoption and release. */
   readonly replicaSets: ReadonlyArray<ReplicaSet>

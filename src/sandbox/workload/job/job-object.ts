@@ -38,7 +38,7 @@ export interface Job extends ApiObject {
 
 /** Holds a Pod until its end has been counted. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking"
-export const indexAnnotation = "batch.kubernetes.io/job-completion-index"
+const indexAnnotation = "batch.kubernetes.io/job-completion-index"
 const indexVariable = "JOB_COMPLETION_INDEX"
 
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === "Indexed"

@@ -14,7 +14,7 @@ import { formatIndexes } from "./index-intervals.ts"
 import { isIndexed, isTracked, type Job, type JobStatus } from "./job-object.ts"
 import { doneIndexes, hasFailed, type JobView, manage, type PodChange } from "./job-pods.ts"
 
-export interface JobPlan extends PodChange {
+interface JobPlan extends PodChange {
   /** Written first. */
   readonly noted: JobStatus
   /** Lose their finalizer then. */

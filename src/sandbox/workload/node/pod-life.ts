@@ -10,7 +10,7 @@ import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 import type { PodPlan } from "./delays.ts"
 
-export type Stage = "creating" | "running" | "ready" | "waiting" | "finished" | "stopping" | "stopped"
+type Stage = "creating" | "running" | "ready" | "waiting" | "finished" | "stopping" | "stopped"
 
 /** Where a Pod stands. Times in ms since the epoch. */
 export interface PodRun {

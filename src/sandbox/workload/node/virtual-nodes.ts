@@ -28,7 +28,7 @@ const reportMs = 300_000
 const leaseNamespace = "kube-node-lease"
 const defaultCapacity = { cpu: "64", memory: "256Gi", pods: "500", "ephemeral-storage": "1Ti" }
 
-export interface VirtualNodes extends Controller {
+interface VirtualNodes extends Controller {
   readonly hostAddress: HostAddress
   /** Resolves when all Node objects exist. */
   prepare(): Promise<void>

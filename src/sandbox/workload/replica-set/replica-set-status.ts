@@ -6,7 +6,7 @@ import { conditionOf, isAvailable, isReady } from "../pod-facts.ts"
 import { withoutZeros } from "../without-zeros.ts"
 import { type ReplicaSet, type ReplicaSetStatus, wantedReplicas } from "./replica-set-object.ts"
 
-export interface ManagingFailure {
+interface ManagingFailure {
   readonly message: string
 }
 

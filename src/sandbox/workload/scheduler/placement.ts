@@ -14,7 +14,7 @@ export interface NodeLoad {
   readonly requests: Resources
 }
 
-export type Placement = { readonly node: Node } | { readonly problem: string }
+type Placement = { readonly node: Node } | { readonly problem: string }
 
 export const placePod = (pod: Pod, nodes: Iterable<Node>, loadOf: (node: string) => NodeLoad): Placement => {
   const problems = new Map<string, number>()

@@ -22,7 +22,7 @@ export type StatefulAction =
   | { readonly type: "claims"; readonly ordinal: number; readonly pod: Pod }
   | { readonly type: "delete"; readonly pod: Pod }
 
-export interface StatefulView {
+interface StatefulView {
   readonly set: StatefulSet
   /** Its own. */
   readonly pods: ReadonlyArray<Pod>
@@ -32,7 +32,7 @@ export interface StatefulView {
   readonly nowMs: number
 }
 
-export interface StatefulPlan {
+interface StatefulPlan {
   readonly actions: ReadonlyArray<StatefulAction>
   readonly status: StatefulSetStatus
 }

@@ -15,7 +15,7 @@ import { readYaml, type YamlText } from "./yaml-text.ts"
 /** Bytes; more is answered with 413. The real server's limit. */
 export const bodyLimit = 3 * 1024 * 1024
 
-export interface DecodedBody {
+interface DecodedBody {
   readonly object: MutableObject
   readonly text: BodyText
 }

@@ -4,8 +4,8 @@
  */
 
 import { isRecord } from "../../../is-record.ts"
+import { memberOf, setMember } from "../../../own-member.ts"
 import { duplicateFields } from "../../schema/duplicate-fields.ts"
-import { ownValue, setOwnValue } from "../../schema/make-type.ts"
 
 interface Frame {
   readonly value: Record<string, unknown> | unknown[]
@@ -32,13 +32,13 @@ const mergedValue = (text: string): unknown => {
     const frame = frames.at(-1)
     if (frame === undefined) root = value
     else if (Array.isArray(frame.value)) frame.value.push(value)
-    else setOwnValue(frame.value, frame.key ?? "", value)
+    else setMember(frame.value, frame.key ?? "", value)
   }
   for (const [token] of text.matchAll(tokens)) {
     const frame = frames.at(-1)
     const isObject = frame !== undefined && !Array.isArray(frame.value)
     if (token === "{") {
-      const old = isObject ? ownValue(frame.value as Record<string, unknown>, frame.key ?? "") : undefined
+      const old = isObject ? memberOf(frame.value as Record<string, unknown>, frame.key ?? "") : undefined
       const value = isRecord(old) ? old : {}
       place(value)
       frames.push({ value, key: undefined })

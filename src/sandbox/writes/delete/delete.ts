@@ -54,7 +54,7 @@ export const deletionWarnings = (resource: WritableKind["resource"], { propagati
     : []
 
 /** What a deletion came to. */
-export interface Deletion {
+interface Deletion {
   /** The state that stays for now; `undefined` when the object is gone. */
   readonly left: Change | undefined
   /** The last state, as it is stored. */

@@ -33,22 +33,12 @@ export const finalizeNamespace = (around: WriteSurroundings, request: WriteReque
     spec: finalizers.length === 0 ? {} : { finalizers },
   }
   after.metadata.managedFields = trackReplacement(around, kind, before, after, options.manager, "finalize")
-  if (options.dryRun) {
-    return {
-      type: "written",
-      status: 200,
-      json: withVersion(encodeObject(resource, after), change.revision),
-      warnings: [],
-    }
-  }
-  if (change.terminating === true && finalizers.length === 0 && texts(after.metadata, "finalizers").length === 0) {
-    around.store.remove(kind.collection, existing)
-    return {
-      type: "written",
-      status: 200,
-      json: withVersion(encodeObject(resource, after), change.revision),
-      warnings: [],
-    }
+  const isOver =
+    change.terminating === true && finalizers.length === 0 && texts(after.metadata, "finalizers").length === 0
+  if (options.dryRun || isOver) {
+    if (!options.dryRun) around.store.remove(kind.collection, existing)
+    const json = withVersion(encodeObject(resource, after), change.revision)
+    return { type: "written", status: 200, json, warnings: [] }
   }
   const next = around.store.write(kind.collection, after, existing, before)
   return answerOf(kind, next, 200, [])

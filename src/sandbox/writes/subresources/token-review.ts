@@ -22,10 +22,7 @@ export const reviewToken = (token: string, asked: ReadonlyArray<string>): Fields
   if (audiences.length > 0) {
     return { authenticated: true, user: account === undefined ? everybody : userOf(claims, account), audiences }
   }
-  const problem = "invalid bearer token"
-  if (account === undefined) return { user: {}, error: problem }
-  const mismatch = `token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`
-  return { user: {}, error: `[${problem}, ${mismatch}]` }
+  return { user: {}, error: `invalid bearer token${account === undefined ? "" : " for these audiences"}` }
 }
 
 const userOf = (claims: Fields | undefined, account: Fields): Fields => {
@@ -50,6 +47,3 @@ const claimsOf = (token: string): Fields | undefined => {
     return undefined
   }
 }
-
-/** `%q` of a list of strings. */
-const goList = (values: ReadonlyArray<string>): string => `[${values.map((value) => JSON.stringify(value)).join(" ")}]`

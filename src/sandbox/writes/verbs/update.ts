@@ -50,7 +50,7 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
   })
 }
 
-export interface Replacement {
+interface Replacement {
   readonly existing: LiveObject
   /** The stored state, as the kind that is asked for. Not changed. */
   readonly before: MutableObject
@@ -87,7 +87,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
 }
 
 /** Everything up to the point where only storing is left: `after` is then what would be stored. Throws Refusal. */
-export const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
+const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
   const { existing, before, after, subresource } = replacement
   const { resource, rules } = kind
   settleVersion(resource, existing.change, after)

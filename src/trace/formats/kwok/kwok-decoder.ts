@@ -1,19 +1,20 @@
 /**
- * Reads a recording that kwok or this program wrote: plain objects first (the start snapshot), then `ResourcePatch` documents.
- * Deltas become whole objects again, as the replay would make them; the JSON of an object is compact, its entries in the
- * order of the file.
+ * Reads a recording written by kwok or by this program: plain objects first (the start snapshot), then `ResourcePatch` documents. Deltas
+ * are turned into whole objects, as the replay would; the JSON of an object is compact, its entries in the order of the file.
  *
- * A file of kwok's own says neither when it was recorded nor what it is about: its times then count from 1970. Memory: one
- * document, and the last state of every live object.
+ * A file of kwok's own gives neither the time of the recording nor its kinds: its times then count from 1970. Memory: one document, and the
+ * last state of every live object.
  */
 
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import { StrategicMergeError } from "../../strategic-merge/merge-rules.ts"
+import { strategicMerge } from "../../strategic-merge/strategic-merge.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { BadTraceError, type TraceDecoder } from "../format.ts"
 import { readHeader } from "./kwok-header.ts"
+import { mergeRulesOf } from "./merge-rules.ts"
 import { ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, type PatchMethod } from "./resource-patch.ts"
-import { applyStrategicPatch } from "./strategic-apply.ts"
 import { MAX_DOCUMENT_BYTES, type YamlDocument, YamlDocuments } from "./yaml-documents.ts"
 import { YamlValueError, yamlValue } from "./yaml-values.ts"
 
@@ -24,14 +25,14 @@ interface Live {
   object: JsonObject
 }
 
-/** kwok writes times in objects relative to the recording, and makes them absolute again when it replays. */
+/** kwok writes times in objects relative to the recording, and makes them absolute again at replay. */
 const RELATIVE_TIME = /\$\(time-offset-nanosecond (-?\d+)\)/g
 const METHODS: ReadonlyArray<PatchMethod> = ["create", "patch", "delete"]
 
 class KwokDecoder implements TraceDecoder {
   readonly #documents = new YamlDocuments()
   readonly #names = new ResourceNames()
-  /** By `group/version/resource namespace name`. */
+  /** Keyed by `group/version/resource namespace name`. */
   readonly #live = new Map<string, Live>()
   #base = 0
   #sequence = 0
@@ -53,13 +54,13 @@ class KwokDecoder implements TraceDecoder {
     if (!this.#hasHeader) {
       const header = this.#header(text, offset)
       yield header
-      // Where nothing says the window, this says when the trace begins.
+      // Without a window, this gives the start of the trace.
       if (header.window === undefined && this.#base > 0) yield { type: "batch", time: this.#base }
     }
     const value = documentValue(text, offset)
-    // Comments only.
+    // The document has only comments.
     if (value === null) return
-    if (!isJsonObject(value)) throw bad(offset, "a document that is no object")
+    if (!isJsonObject(value)) throw bad(offset, "a document that is not an object")
     const document = this.#absolute(value) as JsonObject
     const apiVersion = textOf(document, "apiVersion")
     const kind = textOf(document, "kind")
@@ -73,18 +74,18 @@ class KwokDecoder implements TraceDecoder {
     const none: TraceHeader = { cut: 0, kinds: [], incomplete: [], sanitised: "replay" }
     const facts = readHeader(text)
     if (facts === "none") return { type: "header", ...none, sanitised: "none" }
-    if (facts === "bad") throw bad(offset, "the comment in the first line is not what it says")
+    if (facts === "bad") throw bad(offset, "the comment in the first line is invalid")
     this.#base = facts.start
     return { type: "header", ...none, ...facts.header }
   }
 
   #snapshotObject(gvk: string, object: JsonObject, offset: number): TraceItem {
-    if (this.#hasPatch) throw bad(offset, "an object behind the first ResourcePatch")
+    if (this.#hasPatch) throw bad(offset, "an object after the first ResourcePatch")
     this.#names.learn(gvk, object)
     const { namespace, name } = identityOf(object)
     if (name === "") throw bad(offset, "an object without a name")
     const resource = this.#names.of(gvk)
-    if (resource === undefined) throw bad(offset, "apiVersion and kind are none of Kubernetes")
+    if (resource === undefined) throw bad(offset, "apiVersion and kind are not those of a Kubernetes object")
     this.#live.set(addressOf(resource.group, resource.version, resource.resource, namespace, name), { gvk, object })
     return this.#event({ gvk, namespace, name, object, time: this.#base, action: "applied", isSnapshot: true })
   }
@@ -96,7 +97,7 @@ class KwokDecoder implements TraceDecoder {
     const target = field(document, "target")
     const method = METHODS.find((known) => known === document.method)
     if (!isJsonObject(resource) || !isJsonObject(target)) throw fail("without resource or target")
-    if (method === undefined) throw fail(`whose method is none of ${METHODS.join(", ")}`)
+    if (method === undefined) throw fail(`whose method is not one of ${METHODS.join(", ")}`)
     const [namespace, name] = [textOf(target, "namespace"), textOf(target, "name")]
     const [group, version, plural] = [
       textOf(resource, "group"),
@@ -110,16 +111,15 @@ class KwokDecoder implements TraceDecoder {
     const template = field(document, "template")
     if (method === "delete") {
       this.#live.delete(address)
-      if (live === undefined) throw fail("deletes an object that is not there")
+      if (live === undefined) throw fail("deletes an object that does not exist")
       const { gvk, object } = live
       return this.#event({ gvk, namespace, name, object, time, action: "deleted", isSnapshot: false })
     }
     if (!isJsonObject(template)) throw fail("without template")
     if (method === "patch" && live === undefined) throw fail("changes an object that is not there")
-    const object =
-      method === "patch" && live !== undefined ? applyStrategicPatch(live.gvk, live.object, template) : template
+    const object = method === "patch" && live !== undefined ? patched(live, template, fail) : template
     const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
-    if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("makes an object without apiVersion or kind")
+    if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("creates an object without apiVersion or kind")
     this.#names.learn(gvk, object)
     this.#live.set(address, { gvk, object })
     return this.#event({ gvk, namespace, name, object, time, action: "applied", isSnapshot: false })
@@ -161,7 +161,7 @@ class KwokDecoder implements TraceDecoder {
     for (const key of Object.keys(value)) {
       const item = value[key] as JsonValue
       const fresh = this.#absolute(item)
-      // The value is ours: it was made from the document just now.
+      // The value may be changed: it was just created from the document.
       if (fresh !== item) Object.defineProperty(value, key, { value: fresh })
     }
     return value
@@ -176,6 +176,14 @@ class KwokDecoder implements TraceDecoder {
   }
 }
 
+const patched = ({ gvk, object }: Live, patch: JsonObject, fail: (detail: string) => BadTraceError): JsonObject => {
+  try {
+    return strategicMerge(object, patch, mergeRulesOf(gvk))
+  } catch (error) {
+    throw error instanceof StrategicMergeError ? fail(`that Kubernetes refuses: ${error.problem}`) : error
+  }
+}
+
 const documentValue = (text: string, offset: number): JsonValue => {
   try {
     return yamlValue(text)
@@ -187,10 +195,10 @@ const documentValue = (text: string, offset: number): JsonValue => {
 
 const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTraceError): number => {
   const value = field(document, "durationNanosecond")
-  // Nanoseconds since 1970, as of a trace without a start, are more than a number holds exactly.
+  // Nanoseconds since 1970 (a trace without a start) are more than a number holds exactly.
   const microseconds = typeof value === "bigint" ? Number(value / 1000n) : Math.floor(Number(value) / 1000)
   if ((typeof value !== "number" && typeof value !== "bigint") || !Number.isFinite(microseconds) || value < 0)
-    throw fail("whose durationNanosecond is no number of nanoseconds")
+    throw fail("whose durationNanosecond is not a number of nanoseconds")
   return microseconds
 }
 

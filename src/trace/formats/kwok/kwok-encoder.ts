@@ -1,14 +1,14 @@
 /**
- * Writes what kwok's replay reads (`kwokctl snapshot replay`, checked with kwok 0.7): the start snapshot as plain objects, then one
+ * Writes the input of kwok's replay (`kwokctl snapshot replay`, checked with kwok 0.7): the start snapshot as plain objects, then one
  * `ResourcePatch` document per change, with its offset from the start of the trace.
  *
- * - Objects are made fit for replay (replay-object.ts). A change that leaves nothing of itself then is not written.
- * - An object that is not there yet is a `create` with all of it; a change is a `patch` with the strategic merge patch to its new state,
- *   or, where such a patch cannot say it, again a `create`, by which kwok's replay replaces the object.
- * - Offsets are nanoseconds and rise by at least 1: kwok sorts what it reads with a heap, which would mix up changes of one moment.
+ * - Objects are sanitised for replay (replay-object.ts). A change of which nothing is left then is not written.
+ * - An object that does not exist yet is a `create` with the whole object; a change is a `patch` with the strategic merge patch to its new
+ *   state, or, if no such patch exists, again a `create`, with which kwok's replay replaces the object.
+ * - Offsets are nanoseconds and increase by at least 1: kwok sorts its input with a heap, which would reorder simultaneous changes.
  *
- * Memory: the last state of every live object, as JSON. A comment in the first line says what the documents have no place for
- * (window, kinds); kwok passes over it.
+ * Memory: the last state of every live object, as JSON. A comment in the first line has the facts that the documents cannot hold (window,
+ * kinds); kwok ignores it.
  */
 
 import type { ObjectEvent } from "../../event.ts"
@@ -28,10 +28,10 @@ import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-p
 import { strategicDiff } from "./strategic-diff.ts"
 import { formatYaml } from "./yaml-text.ts"
 
-/** A piece is given out once it is this full. */
+/** A piece is returned once it is this full. */
 const CHUNK_BYTES = 64 * 1024
 
-/** Without `facts` owner references stay only to objects that are there at that moment. */
+/** Without `facts`, owner references are kept only to objects that exist at that moment. */
 export const kwokEncoder = (facts?: Pick<TraceFacts, "isInTrace">): TraceEncoder => new KwokEncoder(facts)
 
 class KwokEncoder implements TraceEncoder {
@@ -57,7 +57,7 @@ class KwokEncoder implements TraceEncoder {
   add(item: TraceItem): void {
     if (item.type === "header") {
       this.#header = item
-      // A window from 0 on begins with its first change: kwok would wait 56 years for it.
+      // A window that starts at 0 is replaced by the time of the first change: kwok would wait 56 years for it.
       if (item.window !== undefined && item.window.start > 0) this.#base = item.window.start
     } else if (this.#header === undefined) throw unwritable("the trace does not begin with its header")
     else if (item.type === "batch") this.#base ??= item.time
@@ -105,7 +105,7 @@ class KwokEncoder implements TraceEncoder {
 
   #patch({ gvk, namespace, name, time }: ObjectEvent, method: PatchMethod, template?: JsonObject): void {
     const resourceName = this.#names.of(gvk)
-    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is no kind`)
+    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is not a kind`)
     const { group, version, resource } = resourceName
     const offset = BigInt(Math.max(0, time - (this.#base ?? time))) * 1000n
     this.#lastOffset = offset > this.#lastOffset ? offset : this.#lastOffset + 1n
@@ -123,7 +123,7 @@ class KwokEncoder implements TraceEncoder {
 
   #document(document: JsonObject): void {
     this.#begin()
-    // A document of a comment alone would be a warning to kwok, so the first one needs no line before it.
+    // kwok warns about a document that has only a comment, so no separator precedes the first one.
     if (this.#hasDocument) this.#text += "---\n"
     this.#hasDocument = true
     this.#text += formatYaml(document)

@@ -1,22 +1,22 @@
-/** The comment in the first line of our kwok recordings: what the documents have no place for. kwok passes over it. */
+/** The comment in the first line of our kwok recordings: the facts that the documents cannot hold. kwok ignores it. */
 
 import type { TraceHeader } from "../../trace-item.ts"
 
-/** What the comment begins with; one line of JSON follows. */
+/** The start of the comment; one line of JSON follows. */
 const HEADER_COMMENT = "# kubereel: "
 
-/** What it says. */
+/** The contents of the comment. */
 interface KwokHeader {
   /** µs since the Unix epoch from which offsets count. */
   readonly start: number
   readonly header: Partial<TraceHeader>
 }
 
-/** The comment with its line feed. */
+/** The comment, including its line feed. */
 export const formatHeader = (start: number, { window, cut, kinds, incomplete }: TraceHeader): string =>
   `${HEADER_COMMENT}${JSON.stringify({ start, ...(window !== undefined && { window }), cut, kinds, incomplete })}\n`
 
-/** What a document's first line says; `none`: it is no such comment, `bad`: it is, and cannot be read. */
+/** Reads a document's first line; `none`: it is not such a comment, `bad`: it is one, but cannot be read. */
 export const readHeader = (document: string): KwokHeader | "none" | "bad" => {
   if (!document.startsWith(HEADER_COMMENT)) return "none"
   const [line = ""] = document.slice(HEADER_COMMENT.length).split("\n", 1)

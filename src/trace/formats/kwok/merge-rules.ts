@@ -1,11 +1,13 @@
 /**
  * How a strategic merge patch treats the fields of Kubernetes' own kinds: which lists it merges, and by which key.
  *
- * The rules are those of the `patchStrategy` and `patchMergeKey` tags in k8s.io/api 1.34 (`status` aside, which no trace for
- * replay holds); they have not changed since 1.22 but for additions. A field is found by its name and that of the one
+ * The rules are those of the `patchStrategy` and `patchMergeKey` tags in k8s.io/api 1.34 (a trace that this program wrote has no
+ * `status`, one that kwok wrote may have it); they have not changed since 1.22 but for additions. A field is found by its name and that of the one
  * around it, list elements not counted: `containers/env`. Kinds of other groups have custom schemas, which carry no such
  * rules: their lists are replaced as a whole.
  */
+
+import type { MergeRules } from "../../strategic-merge/merge-rules.ts"
 
 /** What a patch does with a list or map that both sides have. */
 type MergeRule =
@@ -76,6 +78,15 @@ const RULES: ReadonlyMap<string, MergeRule> = new Map([
   ["webhooks/matchConditions", merge("name")],
   ["spec/matchConditions", merge("name")],
   ["spec/variables", merge("name")],
+  ["status/addresses", merge("type")],
+  ["status/conditions", merge("type")],
+  ["status/hostIPs", merge("ip")],
+  ["status/podIPs", merge("ip")],
+  ["status/resourceClaimStatuses", merge("name")],
+  ...["containerStatuses", "ephemeralContainerStatuses", "initContainerStatuses"].flatMap((list) => [
+    [`${list}/allocatedResourcesStatus`, merge("name")] as const,
+    [`${list}/volumeMounts`, merge("mountPath")] as const,
+  ]),
 ])
 
 /** Fields whose name alone would say something else. */
@@ -91,3 +102,15 @@ export const mergeRule = (gvk: string, parent: string, field: string): MergeRule
   if (!BUILT_IN_GROUPS.has(slash < 0 ? "" : gvk.slice(0, slash))) return METADATA_RULES.get(place) ?? FALLBACK
   return RULES_OF_KIND.get(`${gvk} ${place}`) ?? RULES.get(place) ?? FALLBACK
 }
+
+/** The same rules for applying a patch. A field of any name may be there. */
+export const mergeRulesOf = (gvk: string, parent = ""): MergeRules => ({
+  of: (field) => {
+    const rule = mergeRule(gvk, parent, field)
+    return {
+      strategy: rule.tag === "default" ? undefined : rule.tag === "replace" ? "replace" : "merge",
+      mergeKey: rule.tag === "merge" ? rule.key : "",
+      inside: () => mergeRulesOf(gvk, field),
+    }
+  },
+})

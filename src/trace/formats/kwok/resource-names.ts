@@ -1,15 +1,14 @@
 /**
- * From a kind to the name of its resource, which kwok's patches are addressed with: `apps/v1.Deployment` → `deployments`.
+ * Maps a kind to the name of its resource, which kwok's patches need: `apps/v1.Deployment` → `deployments`.
  *
- * A trace does not say it, but for custom resources whose definition is in it. The rest is guessed by the rule that
- * Kubernetes' own clients guess by (apimachinery, UnsafeGuessKindToResource), which is right for every kind of Kubernetes
- * itself.
+ * A trace has these names only for custom resources whose definition is in it. The others are guessed by the rule of Kubernetes' own
+ * clients (apimachinery, UnsafeGuessKindToResource), which is right for every kind of Kubernetes itself.
  */
 
 import { parseGvk } from "../../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
-/** What a patch is addressed with. */
+/** The resource that a patch names. */
 interface ResourceName {
   /** Empty for the core group. */
   readonly group: string
@@ -20,12 +19,12 @@ interface ResourceName {
 
 const CUSTOM_RESOURCE_DEFINITION = "apiextensions.k8s.io/v1.CustomResourceDefinition"
 
-/** Learns from what it is shown; memory is one entry per custom resource definition. */
+/** Learns from the objects passed to it; memory is one entry per custom resource definition. */
 export class ResourceNames {
   /** `group Kind` → plural. */
   readonly #plurals = new Map<string, string>()
 
-  /** Takes note of an object, which matters if it defines a custom resource. */
+  /** Learns from an object if it defines a custom resource. */
   learn(gvk: string, object: JsonObject): void {
     if (gvk !== CUSTOM_RESOURCE_DEFINITION) return
     const spec = fieldOf(object, "spec")
@@ -35,7 +34,7 @@ export class ResourceNames {
       this.#plurals.set(`${group} ${kind}`, plural)
   }
 
-  /** `undefined` if the text is no GVK. */
+  /** `undefined` if the text is not a GVK. */
   of(gvk: string): ResourceName | undefined {
     const parsed = parseGvk(gvk)
     if (parsed === undefined) return undefined

@@ -1,5 +1,5 @@
 /**
- * The documents of a kwok recording (kwok, pkg/apis/action/v1alpha1): what they are called.
+ * The documents of a kwok recording (kwok, pkg/apis/action/v1alpha1): names of their fields and methods.
  *
  * ```yaml
  * apiVersion: action.kwok.x-k8s.io/v1alpha1
@@ -19,5 +19,5 @@ export const KIND = "ResourcePatch"
 
 export type PatchMethod = "create" | "patch" | "delete"
 
-/** One object's identity; no name holds a space. */
+/** One object's identity; names contain no spaces. */
 export const keyOf = (gvk: string, namespace: string, name: string): string => `${gvk} ${namespace} ${name}`

@@ -1,8 +1,8 @@
 /**
- * The strategic merge patch that makes one state of an object out of another.
+ * The strategic merge patch that turns one state of an object into another.
  *
- * Guarantee: applied by Kubernetes' own rules it gives exactly the second state, lists in its order; what cannot be said in such a
- * patch for certain is answered with `undefined`, and the whole object must be written instead. Both states are without nulls.
+ * Guarantee: applied by Kubernetes' own rules it gives exactly the second state, lists in its order; if no such patch can express the
+ * change reliably, the result is `undefined`, and the whole object must be written instead. Neither state has nulls.
  */
 
 import { isDeepStrictEqual } from "node:util"
@@ -10,10 +10,10 @@ import * as Schema from "effect/Schema"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../json/exact-json.ts"
 import { mergeRule } from "./merge-rules.ts"
 
-/** Thrown and caught in here: most states differ in a patch that can be said, and each level would have to pass it on. */
+/** Thrown and caught only in this module: most changes can be expressed, and otherwise each level would have to pass on a failure. */
 class Inexpressible extends Schema.TaggedError<Inexpressible>()("Inexpressible", {}) {}
 
-/** The patch, empty if the states are equal; `undefined` if there is none that is certain. */
+/** The patch, empty if the states are equal; `undefined` if there is no reliable one. */
 export const strategicDiff = (gvk: string, before: JsonObject, after: JsonObject): JsonObject | undefined => {
   try {
     return mapDiff(gvk, "", before, after)
@@ -23,7 +23,7 @@ export const strategicDiff = (gvk: string, before: JsonObject, after: JsonObject
   }
 }
 
-/** `start` is what the patch holds anyway. */
+/** `start`: members that the patch has in any case. */
 const mapDiff = (
   gvk: string,
   parent: string,
@@ -34,7 +34,7 @@ const mapDiff = (
   let patch = start
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch = withProperty(patch, key, null)
   for (const key of Object.keys(after)) {
-    // A field of that name would be read as a directive.
+    // A field with such a name would be read as a directive.
     if (key.startsWith("$")) throw new Inexpressible({})
     const value = after[key] as JsonValue
     const old = Object.hasOwn(before, key) ? (before[key] as JsonValue) : undefined
@@ -47,7 +47,7 @@ const mapDiff = (
   return patch
 }
 
-/** What a patch says of a field that both states have: one entry, or two where the order of a list needs saying. */
+/** The patch for a field that both states have: one entry, or two if the order of a list must be given. */
 const fieldDiff = (
   gvk: string,
   parent: string,
@@ -65,7 +65,7 @@ const fieldDiff = (
   return [[key, checked(value)]]
 }
 
-/** Elements that changed, came and went; the order where it is not the former one, since new elements would come first. */
+/** Elements that were changed, added or removed; and the order if it is a new one, since new elements would come first. */
 const listDiff = (
   gvk: string,
   field: string,
@@ -95,7 +95,7 @@ const byKey = (list: ReadonlyArray<JsonValue>, mergeKey: string): Map<string | n
   const found = new Map<string | number, JsonObject>()
   for (const element of list) {
     const key = isJsonObject(element) && Object.hasOwn(element, mergeKey) ? element[mergeKey] : undefined
-    // Without a key of its own an element cannot be named: ports may share a number, and references have lost their uid.
+    // Without a unique key an element cannot be named: ports may share a number, and references have lost their uid.
     if (!isJsonObject(element) || !(typeof key === "string" || typeof key === "number") || found.has(key))
       throw new Inexpressible({})
     found.set(key, element)
@@ -103,7 +103,7 @@ const byKey = (list: ReadonlyArray<JsonValue>, mergeKey: string): Map<string | n
   return found
 }
 
-/** A value that a patch brings as it is, which must not look like directives. */
+/** Checks that a value that is copied into the patch does not look like a directive. */
 const checked = (value: JsonValue): JsonValue => {
   if (isList(value)) for (const item of value) checked(item)
   else if (isJsonObject(value))

@@ -1,27 +1,27 @@
-/** Cuts a stream of YAML into its documents, by the rule that Kubernetes' own reader has: a line that begins with `---` ends one. */
+/** Splits a stream of YAML into its documents, by the rule of Kubernetes' own reader: a line that starts with `---` ends one. */
 
-/** A document and where it stands. */
+/** A document and its position. */
 export interface YamlDocument {
   readonly text: string
-  /** Byte of the file at which it begins. */
+  /** Byte of the file at which it starts. */
   readonly offset: number
 }
 
 const LINE_FEED = 0x0a
 const DASH = 0x2d
-/** etcd takes no object above 1.5 MiB; a longer document is a broken file and must not fill the memory. */
+/** etcd accepts no object above 1.5 MiB; a longer document is a broken file and must not fill the memory. */
 export const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 
-/** Push bytes, take documents; documents of nothing but white space are passed over. Memory is one document. */
+/** Push bytes, take documents; documents of only white space are skipped. Memory is one document. */
 export class YamlDocuments {
   #parts: Uint8Array[] = []
   #length = 0
   #offset = 0
-  /** The bytes since the last line feed, in parts: a line's beginning may come in pieces. */
+  /** The bytes since the last line feed, in parts: the start of a line may arrive in pieces. */
   #line: Uint8Array[] = []
   #lineLength = 0;
 
-  /** The documents that these bytes end. The bytes are copied. */
+  /** The documents that end within these bytes. The bytes are copied. */
   *push(chunk: Uint8Array): Generator<YamlDocument> {
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
@@ -32,18 +32,18 @@ export class YamlDocuments {
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
 
-  /** The document at the end of the file, if there is one. */
+  /** The document at the end of the file, if any. */
   *end(): Generator<YamlDocument> {
     yield* this.#endLine()
     yield* this.#document()
   }
 
-  /** Whether the document being gathered is longer than any can be. */
+  /** Whether the current document is longer than any can be. */
   get isTooLong(): boolean {
     return this.#length + this.#lineLength > MAX_DOCUMENT_BYTES
   }
 
-  /** Byte at which the document being gathered begins. */
+  /** Byte at which the current document starts. */
   get offset(): number {
     return this.#offset
   }

@@ -1,21 +1,21 @@
 /**
- * JSON values as block YAML that YAML 1.1 and 1.2 readers understand alike: strings stand plain only if no version takes them
- * for anything else, everything else is quoted with JSON's escapes. Characters that YAML calls unprintable or a line break
- * are escaped, so that one string stays one line.
+ * Writes JSON values as block YAML that YAML 1.1 and 1.2 readers understand alike: a string is plain only if no version reads it as
+ * anything else; all others are quoted with JSON's escapes. Characters that YAML treats as unprintable or as a line break are escaped, so
+ * that one string stays one line.
  */
 
 import { IntegralFloat, isIntegerNumber, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
-/** Words, paths and names; neither numbers nor anything that begins like an indicator. */
+/** Words, paths and names; neither numbers nor anything that starts like an indicator. */
 const PLAIN = /^[A-Za-z/][A-Za-z0-9_./-]*$/
-/** What YAML 1.1 takes for a boolean or null. */
+/** Words that YAML 1.1 reads as a boolean or null. */
 const RESERVED = /^(?:y|n|yes|no|on|off|true|false|null)$/i
-/** JSON leaves these as they are; the last are U+FFFE and U+FFFF. */
+/** Characters that JSON does not escape; the last are U+FFFE and U+FFFF. */
 const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
-/** libyaml and its descendants take no longer key in the short form (1,024 characters). */
+/** libyaml and its descendants accept no longer key in the short form (1,024 characters). */
 const LONGEST_KEY = 1_000
 
-/** Lines, each with its line feed, of an object that is not empty; `pad` goes before each. */
+/** The lines of a non-empty object, each with its line feed and with `pad` in front. */
 export const formatYaml = (object: JsonObject, pad = ""): string => {
   let text = ""
   for (const key of Object.keys(object)) {
@@ -26,14 +26,14 @@ export const formatYaml = (object: JsonObject, pad = ""): string => {
   return text
 }
 
-/** What follows a colon, with its line feed. */
+/** The text after a colon, including its line feed. */
 const formatValue = (value: JsonValue, pad: string): string => {
   if (isJsonObject(value)) return Object.keys(value).length === 0 ? " {}\n" : `\n${formatYaml(value, `${pad}  `)}`
   if (isList(value)) return value.length === 0 ? " []\n" : `\n${formatList(value, pad)}`
   return ` ${formatScalar(value)}\n`
 }
 
-/** As Kubernetes writes them: the dashes stand below the key. */
+/** As Kubernetes writes them: the dashes are at the indentation of the key. */
 const formatList = (list: ReadonlyArray<JsonValue>, pad: string): string => {
   let text = ""
   const inner = `${pad}  `

@@ -1,17 +1,17 @@
 /**
- * A YAML document as a value of exact JSON. Numbers are read from their digits, so that large integers and `1.0` stay what they
- * are. Anchors and tags of one's own are refused: nobody who writes these files uses them, and an anchor can stand for gigabytes.
+ * Reads a YAML document as a value of exact JSON. Numbers are read from their digits, so that large integers and `1.0` stay unchanged.
+ * Anchors and custom tags are rejected: no writer of these files uses them, and an anchor can expand to gigabytes.
  */
 
 import * as Schema from "effect/Schema"
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from "yaml"
 import { type JsonValue, MAX_DEPTH, MalformedJsonError, parseExactJson, withProperty } from "../../json/exact-json.ts"
 
-/** Why a document has no value. */
+/** Why a document cannot be read as a value. */
 export class YamlValueError extends Schema.TaggedError<YamlValueError>()("YamlValueError", {
-  /** UTF-16 code units from the document's beginning. */
+  /** UTF-16 code units from the start of the document. */
   offset: Schema.Int,
-  /** Never quotes content but what the parser of YAML quotes. */
+  /** Quotes content only where the YAML parser's message does. */
   detail: Schema.String,
 }) {
   override get message(): string {
@@ -23,9 +23,8 @@ export class YamlValueError extends Schema.TaggedError<YamlValueError>()("YamlVa
 export const yamlValue = (text: string): JsonValue => {
   const document = parseDocument(text, { intAsBigInt: true, prettyErrors: false, strict: true, uniqueKeys: true })
   const [error] = document.errors
-  // The library descends with the text, and some hundred levels take all of its stack.
-  if (error?.code === "RESOURCE_EXHAUSTION")
-    throw new YamlValueError({ offset: 0, detail: "it nests too many levels deep" })
+  // The library recurses with the nesting, and a few hundred levels exhaust its stack.
+  if (error?.code === "RESOURCE_EXHAUSTION") throw new YamlValueError({ offset: 0, detail: "it is nested too deeply" })
   if (error !== undefined) throw new YamlValueError({ offset: error.pos[0], detail: error.message })
   return document.contents === null ? null : nodeValue(document.contents, 0)
 }
@@ -37,16 +36,16 @@ const nodeValue = (node: Node | null | undefined, depth: number): JsonValue => {
   if (isScalar(node)) return scalarOf(node, at)
   if (depth >= MAX_DEPTH) throw new YamlValueError({ offset: at, detail: `more than ${MAX_DEPTH} levels` })
   if (isSeq(node)) return node.items.map((item) => nodeValue(item as Node | null, depth + 1))
-  if (!isMap(node)) throw new YamlValueError({ offset: at, detail: "a node that is neither map, list nor scalar" })
+  if (!isMap(node)) throw new YamlValueError({ offset: at, detail: "a node that is not a map, list or scalar" })
   let object: Record<string, JsonValue> = {}
   for (const { key, value } of node.items) {
-    if (!isScalar(key)) throw new YamlValueError({ offset: at, detail: "a key that is no string" })
+    if (!isScalar(key)) throw new YamlValueError({ offset: at, detail: "a key that is not a string" })
     object = withProperty(object, keyOf(key), nodeValue(value as Node | null, depth + 1))
   }
   return object
 }
 
-/** Kubernetes' reader takes any scalar for a key, as it is written. */
+/** Kubernetes' reader accepts any scalar as a key, with its source text. */
 const keyOf = (key: Scalar): string => (typeof key.value === "string" ? key.value : (key.source ?? String(key.value)))
 
 const scalarOf = (node: Scalar, at: number): JsonValue => {
@@ -58,7 +57,7 @@ const scalarOf = (node: Scalar, at: number): JsonValue => {
     return parseExactJson(source ?? String(value))
   } catch (error) {
     if (!(error instanceof MalformedJsonError)) throw error
-    // Hexadecimal, a leading plus or dot: numbers that JSON writes otherwise.
+    // Hexadecimal, a leading plus or dot: numbers that JSON writes differently.
     if (typeof value === "number" && !Number.isFinite(value))
       throw new YamlValueError({ offset: at, detail: "a number that is not finite" })
     return parseExactJson(String(value))

@@ -1,6 +1,6 @@
 /**
- * The fields of one NDJSON line, checked one by one: what each kind of line must hold (see ndjson.ts), and words for
- * what it does not. Written by hand because a schema costs more per line than parsing it.
+ * Checks the fields of one NDJSON line one by one: what each kind of line must contain (see ndjson.ts), and the message if it does not.
+ * Written by hand because a schema costs more per line than parsing it.
  */
 
 import type { Action, GapReason, TraceEvent } from "../../event.ts"
@@ -8,14 +8,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-
 import type { Sanitised } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
 
-/** Makes the error for a line; knows its number. */
+/** Creates the error for a line, whose number it knows. */
 export type Fail = (reason: "shape" | "format", detail: string) => Error
 
 const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
 const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
 const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
 
-/** The first line. Throws what `fail` makes: `format` if it is no header of this version, `shape` if a field is wrong. */
+/** The first line. Throws the error from `fail`: `format` if it is not a header of this version, `shape` if a field is wrong. */
 export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   if (own(fields, "format") !== NDJSON_FORMAT) throw fail("format", `not a trace: no "format":"${NDJSON_FORMAT}"`)
   const version = own(fields, "version")
@@ -23,7 +23,7 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   const window = own(fields, "window")
   const incomplete = own(fields, "incomplete")
   const kinds = own(fields, "kinds")
-  // Null says that nobody knows; a header without it is not one of ours.
+  // Null means unknown; a header without the field is not one of ours.
   if (window !== null && !isJsonObject(window)) throw fail("shape", "window is not an object")
   const sanitised = own(fields, "sanitised")
   if (sanitised !== undefined && !isJsonObject(sanitised)) throw fail("shape", "sanitised is not an object")
@@ -44,7 +44,7 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   }
 }
 
-/** The last line; `undefined` if this is another one. */
+/** The last line; `undefined` if this is another line. */
 export const countsOf = (fields: JsonObject, fail: Fail): NdjsonCounts | undefined => {
   const counts = own(fields, "end")
   if (counts === undefined) return undefined
@@ -71,7 +71,7 @@ export const eventOf = (fields: JsonObject, object: Uint8Array, fail: Fail): Tra
       sequence,
       time,
       gvk,
-      // Absent in lines written before gaps had one.
+      // Absent in lines written before gaps had a namespace.
       namespace: own(fields, "namespace") === undefined ? "" : string(fields, "namespace", fail),
       fromVersion: string(fields, "fromVersion", fail),
       toVersion: string(fields, "toVersion", fail),
@@ -108,7 +108,7 @@ const optionalCount = <Name extends "configs" | "batches" | "index" | "lifecycle
 ): { readonly [name in Name]?: number } =>
   own(counts, name) === undefined ? {} : ({ [name]: integer(counts, name, fail) } as { [name in Name]: number })
 
-/** A field, whatever the object inherits. */
+/** An own field, never an inherited one. */
 export const own = (fields: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
@@ -119,21 +119,21 @@ const isArrayOf = <A extends JsonValue>(
   is: (item: JsonValue) => item is A,
 ): value is ReadonlyArray<A> => Array.isArray(value) && value.every(is)
 
-/** A field of that type; throws what `fail` makes. */
+/** A string field; throws the error from `fail`. */
 export const string = (fields: JsonObject, name: string, fail: Fail): string => {
   const value = own(fields, name)
   if (typeof value !== "string") throw fail("shape", `${name} is not a string`)
   return value
 }
 
-/** A field of that type; throws what `fail` makes. */
+/** An integer field; throws the error from `fail`. */
 export const integer = (fields: JsonObject, name: string, fail: Fail): number => {
   const value = own(fields, name)
   if (typeof value !== "number" || !Number.isSafeInteger(value)) throw fail("shape", `${name} is not an integer`)
   return value
 }
 
-/** A field of that type; throws what `fail` makes. */
+/** A field with one of the allowed values; throws the error from `fail`. */
 export const oneOf = <A extends string>(fields: JsonObject, name: string, allowed: ReadonlyArray<A>, fail: Fail): A => {
   const value = own(fields, name)
   const found = allowed.find((candidate) => candidate === value)

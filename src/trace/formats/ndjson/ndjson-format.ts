@@ -1,4 +1,4 @@
-/** NDJSON as a {@link TraceDecoder} and {@link TraceEncoder}: every item has a line of its own, so nothing is left out. */
+/** NDJSON as a {@link TraceDecoder} and {@link TraceEncoder}: every item has a line, so nothing is left out. */
 
 import type { TraceItem } from "../../trace-item.ts"
 import { BadTraceError, nothingLeftOut, type TraceDecoder, type TraceEncoder, UnwritableTraceError } from "../format.ts"

@@ -1,4 +1,4 @@
-/** The NDJSON lines that are neither header, event, gap nor last line: what other formats hold besides (see ndjson.ts). */
+/** The NDJSON lines that are neither header, event, gap nor last line: they hold what only other formats have (see ndjson.ts). */
 
 import {
   formatExactJson,
@@ -11,7 +11,7 @@ import type { TraceItem } from "../../trace-item.ts"
 import type { PodLifecycle } from "../simkube/simkube-trace.ts"
 import { type Fail, integer, oneOf, own, string } from "./ndjson-fields.ts"
 
-/** An item, and under which name the last line counts it. */
+/** An item, and the name under which the last line counts it. */
 interface OtherItem {
   readonly item: TraceItem
   readonly counted: "configs" | "batches" | "index" | "lifecycles"
@@ -22,7 +22,7 @@ const CLOSING_BRACE = 0x7d
 const MAX_U64 = 2n ** 64n - 1n
 const STATES = ["empty", "running", "finished"] as const
 
-/** The item of a line, `undefined` if it is of another sort. Throws what `fail` makes. */
+/** The item of a line, `undefined` if it is of another sort. Throws the error from `fail`. */
 export const otherItemOf = (fields: JsonObject, line: Uint8Array, fail: Fail): OtherItem | undefined => {
   if (Object.hasOwn(fields, "config")) {
     const config = objectOf(fields, "config", fail)
@@ -49,7 +49,7 @@ export const otherItemOf = (fields: JsonObject, line: Uint8Array, fail: Fail): O
   return { item: { type: "lifecycles", gvk, owner, pods }, counted: "lifecycles" }
 }
 
-/** As it stands in a line that we wrote, so that the order of its entries is kept; else written anew. */
+/** The original bytes if the line has our form, so that the order of entries is kept; otherwise formatted anew. */
 const configBytes = (config: JsonObject, line: Uint8Array): Uint8Array => {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.length)
   if (bytes.subarray(0, CONFIG_START.length).equals(CONFIG_START) && bytes.at(-1) === CLOSING_BRACE) {
@@ -63,7 +63,7 @@ const isWhole = (json: Uint8Array): boolean => {
   try {
     return isJsonObject(parseExactJson(json))
   } catch {
-    // The line had another field behind the configuration.
+    // The line had another field after the configuration.
     return false
   }
 }

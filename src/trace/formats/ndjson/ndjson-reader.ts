@@ -1,10 +1,9 @@
 /**
- * Reads the NDJSON format (see ndjson.ts) as a stream; memory is one line. Every line is checked, objects included, but
- * an object's bytes are handed on as they stand in the file. Lines that another tool has written anew (other order
- * of fields, white space) are understood too; their objects are then equal as JSON, not byte for byte. Empty
- * lines are passed over.
+ * Reads the NDJSON format (see ndjson.ts) as a stream; memory is one line. Every line is checked, including its object, but an object's
+ * bytes are passed on unchanged. Lines rewritten by another tool (other order of fields, white space) are accepted too; their objects are
+ * then equal as JSON, not byte for byte. Empty lines are skipped.
  *
- * Total: whatever the bytes, only {@link NdjsonError} is thrown.
+ * Whatever the bytes, it throws only {@link NdjsonError}.
  */
 
 import {
@@ -18,7 +17,7 @@ import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
 import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine } from "./ndjson-fields.ts"
 import { otherItemOf } from "./ndjson-other-lines.ts"
 
-/** etcd takes no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
+/** etcd accepts no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const LINE_FEED = 0x0a
 const CLOSING_BRACE = 0x7d
@@ -27,21 +26,21 @@ const NO_BYTES = new Uint8Array(0)
 const noLines = { snapshot: 0, events: 0, gaps: 0, configs: 0, batches: 0, index: 0, lifecycles: 0 }
 const COUNTED = Object.keys(noLines) as Array<keyof typeof noLines>
 
-/** Push bytes, take items; {@link end} when there are no more bytes. */
+/** Push bytes, take items; call {@link end} after the last bytes. */
 export class NdjsonReader {
-  /** The start of a line whose end has not come, in parts. */
+  /** The start of an incomplete line, in parts. */
   #parts: Uint8Array[] = []
   #partsLength = 0
   /** Lines read. */
   #lines = 0
-  /** Bytes of the file before the line being read, and before the one after it. */
+  /** Bytes of the file before the current line, and before the next one. */
   #lineStart = 0
   #nextLine = 0
   #state: "header" | "events" | "ended" = "header"
   readonly #counts = { ...noLines };
 
   /**
-   * Takes the next bytes and answers with the lines they complete. The bytes must not change while items are taken.
+   * Reads the next bytes and returns the lines they complete. The bytes must not change while items are taken.
    *
    * @throws NdjsonError
    */
@@ -61,9 +60,9 @@ export class NdjsonReader {
   }
 
   /**
-   * There are no more bytes. A last line without its line feed still counts.
+   * The bytes have ended. A last line without its line feed still counts.
    *
-   * @throws NdjsonError (`truncated`) if the file's last line has not come.
+   * @throws NdjsonError (`truncated`) if the file's last line is missing.
    */
   *end(): Generator<NdjsonItem> {
     if (this.#partsLength > 0) yield* this.#read(this.#completed(NO_BYTES), true)
@@ -86,7 +85,7 @@ export class NdjsonReader {
     return line
   }
 
-  /** The item of one line, none for an empty one. `isLast`: no line feed followed, so bad JSON is a line cut off. */
+  /** The item of one line, none for an empty one. `isLast`: no line feed followed, so invalid JSON means a truncated line. */
   #read(line: Uint8Array, isLast = false): ReadonlyArray<NdjsonItem> {
     this.#beginLine(line.length + 1)
     if (line.every(isWhiteSpace)) return []
@@ -115,7 +114,7 @@ export class NdjsonReader {
     return { type: "end", ...end }
   }
 
-  /** A line that is no event; `undefined` if it is one. */
+  /** A line other than an event; `undefined` if it is an event. */
   #other(fields: JsonObject, line: Uint8Array): NdjsonItem | undefined {
     const found = otherItemOf(fields, line, this.#fail)
     if (found !== undefined) this.#counts[found.counted]++
@@ -145,8 +144,8 @@ interface Line {
 }
 
 /**
- * Takes the object out of a line. As we write lines, the object is the last field, and the bytes `,"object":` cannot occur
- * before it: inside a string the quotes would be escaped. If both parts are JSON for themselves, the cut was right.
+ * Separates the object from a line. In lines that we write, the object is the last field, and the bytes `,"object":` cannot occur before
+ * it: inside a string the quotes would be escaped. If both parts are valid JSON by themselves, the split was right.
  */
 const splitLine = (line: Uint8Array, fail: Fail): Line => {
   let end = line.length
@@ -175,7 +174,7 @@ const parsedOrUndefined = (bytes: Uint8Array): ReturnType<typeof parseExactJson>
 }
 
 /**
- * Reads a file whose bytes are at hand. Lazily: stops taking chunks when its own reader stops.
+ * Reads a file from chunks in memory. Lazy: stops taking chunks when its own reader stops.
  *
  * @throws NdjsonError
  */

@@ -1,7 +1,7 @@
 /**
  * Writes the NDJSON format (see ndjson.ts). Objects are copied, never parsed; memory is one chunk.
  *
- * The chunk given out last is the caller's: every chunk has memory of its own and may cross a thread or wait in a socket.
+ * A returned chunk belongs to the caller: every chunk has its own memory and may cross a thread or wait in a socket.
  */
 
 import type { ObjectEvent, TraceEvent } from "../../event.ts"
@@ -10,10 +10,10 @@ import { REMOVED_FOR_REPLAY, type TraceItem } from "../../trace-item.ts"
 import type { OwnedLifecycles } from "../simkube/simkube-trace.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonHeader } from "./ndjson.ts"
 
-/** A chunk is given out once it is this full: what a socket or file takes in one write. */
+/** A chunk is returned once it is this full: as much as a socket or file takes in one write. */
 const CHUNK_BYTES = 64 * 1024
 
-/** Add events in order; after each, {@link take} answers with a chunk when one is full; at last {@link end}. */
+/** Add events in order; after each, {@link take} returns a chunk if one is full; finally {@link end}. */
 export class NdjsonWriter {
   #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES + 8 * 1024)
   #length = 0
@@ -71,12 +71,12 @@ export class NdjsonWriter {
     }
   }
 
-  /** A full chunk, or `undefined` while there is none. */
+  /** A full chunk, or `undefined` if none is full yet. */
   take(): Uint8Array | undefined {
     return this.#length >= CHUNK_BYTES ? this.#chunk() : undefined
   }
 
-  /** Adds the last line and gives out what is left. */
+  /** Adds the last line and returns the rest. */
   end(): Uint8Array {
     const counts = { snapshot: this.#snapshot, events: this.#events, gaps: this.#gaps, ...this.#others }
     this.#line(JSON.stringify({ end: counts }))
@@ -99,7 +99,7 @@ export class NdjsonWriter {
     this.#others[what] = (this.#others[what] ?? 0) + 1
   }
 
-  /** A line that begins so and ends with the JSON and a brace. */
+  /** A line that consists of `start`, the JSON and a brace. */
   #wrapped(start: string, json: Uint8Array): void {
     const object = compactJson(json)
     this.#text(start)
@@ -144,7 +144,7 @@ const lifecyclesFields = ({ gvk, owner, pods }: OwnedLifecycles) => ({
   pods: [...pods].map(([hash, lives]) => ({ hash: String(hash), lives })),
 })
 
-/** A whole file in chunks of about 64 KiB, made while they are taken: header, start snapshot, events, last line. */
+/** A whole file in chunks of about 64 KiB, created as they are taken: header, start snapshot, events, last line. */
 export function* writeNdjson(
   header: NdjsonHeader,
   snapshot: Iterable<ObjectEvent>,

@@ -1,6 +1,6 @@
 /**
- * The complete, lossless trace format: NDJSON, one line per event, the object in it byte for byte as the server sent
- * it. `ndjson-writer.ts` writes it, `ndjson-reader.ts` reads it; ordinary tools (`jq`, `grep`, `head`) do too.
+ * The complete, lossless trace format: NDJSON, one line per event, with the object byte for byte as the server sent it. `ndjson-writer.ts`
+ * writes it, `ndjson-reader.ts` reads it; ordinary tools (`jq`, `grep`, `head`) read it too.
  *
  * ```
  * {"format":"kubereel","version":1,"window":{"start":…,"end":…},"cut":…,"kinds":[…],"incomplete":[…]}
@@ -10,7 +10,7 @@
  * {"end":{"snapshot":1,"events":1,"gaps":1}}
  * ```
  *
- * What other formats hold besides has lines of its own, so that their files can be made again byte for byte:
+ * What only other formats have is stored in lines of its own, so that their files can be restored byte for byte:
  *
  * ```
  * {"config":{"trackedObjects":{…}}}
@@ -21,10 +21,10 @@
  *
  * and a header with `"sanitised":{"for":…,"removed":[…]}`. The schema is in docs/reference/trace-formats.md.
  *
- * Times are µs since the Unix epoch, but those of lives Unix seconds; hashes are decimal digits in a string, since most
- * readers of JSON lose integers beyond 2^53. `snapshot` stands only on events of the start snapshot (the objects as they were when
- * the window began), `object` is last and absent for `vanished`. The last line counts the others: a file
- * without it, or with other counts, is not whole.
+ * Times are µs since the Unix epoch, except that those of lives are Unix seconds; hashes are decimal digits in a string, since most readers
+ * of JSON lose integers beyond 2^53. `snapshot` is only on events of the start snapshot (the objects as they were at the start of the
+ * window), `object` is last and absent for `vanished`. The last line counts the others: a file without it, or with other counts, is
+ * incomplete.
  */
 
 import * as Schema from "effect/Schema"
@@ -32,32 +32,32 @@ import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 
 /** Value of `format` in the first line. */
 export const NDJSON_FORMAT = "kubereel"
-/** Value of `version` in the first line; rises when a reader of the old one would misread the new. */
+/** Value of `version` in the first line; increases when a reader of the old version would misread the new one. */
 export const NDJSON_VERSION = 1
 
-/** What the first line says of the whole. */
+/** The contents of the first line, about the whole trace. */
 export type NdjsonHeader = TraceHeader
 
-/** What the last line says: lines of each sort. `events` counts neither snapshot events nor gaps. */
+/** The contents of the last line: the number of lines of each sort. `events` excludes snapshot events and gaps. */
 export interface NdjsonCounts {
   readonly snapshot: number
   readonly events: number
   readonly gaps: number
-  /** These are written only if there are any. */
+  /** Written only if there are any. */
   readonly configs?: number
   readonly batches?: number
   readonly index?: number
   readonly lifecycles?: number
 }
 
-/** One line, read. The bytes of an event's object are valid until the next item is taken. */
+/** One parsed line. The bytes of an event's object are valid until the next item is taken. */
 export type NdjsonItem = TraceItem | ({ readonly type: "end" } & NdjsonCounts)
 
-/** A line that cannot be read, or a file that is not whole. */
+/** A line cannot be read, or the file is incomplete. */
 export class NdjsonError extends Schema.TaggedError<NdjsonError>()("NdjsonError", {
-  /** Counts from 1. For `truncated` the line that is missing. */
+  /** Counts from 1. For `truncated`, the number of the missing line. */
   line: Schema.Int,
-  /** Byte of the file at which that line begins. */
+  /** Byte of the file at which that line starts. */
   offset: Schema.Int,
   /**
    * - `json`: the line is not JSON

@@ -1,8 +1,8 @@
 /**
- * Many objects encoded for a SimKube trace at once: a stateless piece of work for another thread, with few and large
- * things to hand over in either direction. Events do not travel one by one: a message costs more than encoding one.
+ * Encodes many objects for a SimKube trace at once: a stateless piece of work for another thread, with few large buffers to transfer in
+ * either direction. Events are not sent one by one: a message costs more than encoding one.
  *
- * The answer is byte for byte what {@link SimkubeTraceWriter} would have encoded itself.
+ * The result is byte for byte what {@link SimkubeTraceWriter} would have encoded itself.
  */
 
 import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../../json/exact-json.ts"
@@ -13,13 +13,13 @@ import { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
 import { SimkubeSimd } from "./simd/simkube-simd.ts"
 import { writeSimkubeObject } from "./simkube-object.ts"
 
-/** UIDs of owners that are in the trace, for the objects that have any, by the object's place in the batch. */
+/** UIDs of owners that are in the trace, for objects that have any, by the object's index in the batch. */
 type KeptOwners = ReadonlyMap<number, ReadonlyArray<string>>
 
 /** Objects as the server sent them. Plain data with typed arrays; `objects` owns its memory and may be transferred. */
 export interface SimkubeBatch {
   readonly types: ReadonlyArray<SimkubeType>
-  /** For each object its type's place in `types`. */
+  /** For each object the index of its type in `types`. */
   readonly typeOf: Uint16Array
   /** For each object its length in bytes. */
   readonly lengths: Uint32Array
@@ -33,13 +33,13 @@ export interface EncodedSimkubeBatch {
   readonly lengths: Uint32Array
   /** H of each object's spec. */
   readonly hashes: BigUint64Array
-  /** Back to back; as a rule in the memory that the batch came in. */
+  /** Back to back; usually in the memory of the batch. */
   readonly objects: Uint8Array<ArrayBuffer>
-  /** The first object that cannot be encoded, and why; those before it are there, those after it are not. */
+  /** The first object that cannot be encoded, and why; those before it are included, those after it are not. */
   readonly failure: { readonly index: number; readonly detail: string } | undefined
 }
 
-/** Gathers objects into memory that it is given. */
+/** Collects objects in memory that the caller provides. */
 export class SimkubeBatchBuilder {
   readonly #memory: Uint8Array<ArrayBuffer>
   readonly #types: SimkubeType[] = []
@@ -52,14 +52,14 @@ export class SimkubeBatchBuilder {
     this.#memory = new Uint8Array(memory)
   }
 
-  /** Objects gathered. */
+  /** Objects collected. */
   get count(): number {
     return this.#lengths.length
   }
 
   /**
-   * Copies an object, or answers `false` if it does not fit. `type` is told apart by identity. Of the object's owner references
-   * those stay that have one of the UIDs in `keptOwners`.
+   * Copies an object, or returns `false` if it does not fit. `type` is compared by identity. The object keeps only the owner references
+   * whose UIDs are in `keptOwners`.
    */
   add(type: SimkubeType, object: Uint8Array, keptOwners: ReadonlyArray<string> = noOwners): boolean {
     if (this.#bytes + object.length > this.#memory.length) return false
@@ -72,7 +72,7 @@ export class SimkubeBatchBuilder {
     return true
   }
 
-  /** The batch; the builder must not be used after it. */
+  /** The batch; the builder must not be used afterwards. */
   finish(): SimkubeBatch {
     return {
       types: this.#types,
@@ -86,7 +86,7 @@ export class SimkubeBatchBuilder {
 
 const noOwners: ReadonlyArray<string> = []
 
-/** Encodes a batch. Overwrites `batch.objects` and answers in the same memory if the result fits, as it nearly always does. */
+/** Encodes a batch. Overwrites `batch.objects` and returns the result in the same memory if it fits, as it nearly always does. */
 export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => {
   const count = batch.lengths.length
   const lengths = new Uint32Array(count)
@@ -123,7 +123,10 @@ export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => 
   return { lengths, hashes, objects: takeOut(batch.objects), failure }
 }
 
-/** By way of an object, which the unusual needs; answers with H, or `undefined` for other JSON. Throws MessagePackError, MalformedJsonError. */
+/**
+ * The pass through objects, for unusual JSON; returns H, or `undefined` if it is not an object. Throws MessagePackError,
+ * MalformedJsonError.
+ */
 const encodeObject = (type: SimkubeType, bytes: Uint8Array, keptOwners: ReadonlyArray<string>): bigint | undefined => {
   const object = parseExactJson(withoutManagedFields(bytes))
   if (!isJsonObject(object)) return undefined
@@ -131,12 +134,12 @@ const encodeObject = (type: SimkubeType, bytes: Uint8Array, keptOwners: Readonly
   return writeSimkubeObject(out, sanitise(type, object, isOwnerInTrace))
 }
 
-/** Scratch beyond this is dropped after use: only a batch with an object of many MiB needs more. */
+/** Larger scratch memory is dropped after use: only a batch with an object of many MiB needs more. */
 const KEPT_BYTES = 4 * 1024 * 1024
 
-// One batch at a time: JavaScript runs it to the end, and every thread has its own module.
+// One batch at a time: JavaScript does not interrupt it, and every thread has its own module.
 let out = new MessagePackWriter(256 * 1024)
-// Made with the first batch: it has 1.4 MB, of which it touches as much as the largest object needs.
+// Created for the first batch: it has 1.4 MB, of which it touches only as much as the largest object needs.
 let simd: { readonly ofThread: SimkubeSimd | undefined } | undefined
 
 const takeOut = (memory: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {

@@ -1,31 +1,30 @@
 /**
- * The `trackedObjects` of SimKube: which kinds a trace holds and where their pod templates are (docs/facts/simkube.md#configuration).
+ * SimKube's `trackedObjects`: the kinds of a trace and where their pod templates are (docs/facts/simkube.md#configuration).
  *
- * SimKube checks this map when it starts and again whenever it reads a trace, and refuses what it does not like:
- * unknown keys in an entry, a known kind with other paths than its own, an unknown kind without paths. So what is
- * written is made from the few facts it knows ({@link encodeTrackedObjects}), whatever else our own configuration says
- * about a kind; and what is read ({@link readTrackedObjects}) is taken more generously than SimKube takes it.
+ * SimKube checks this map when it starts and again whenever it reads a trace. It rejects unknown keys in an entry, a known kind with other
+ * paths than its own, and an unknown kind without paths. So only the few facts it knows are written ({@link encodeTrackedObjects}),
+ * whatever else our own configuration contains about a kind; and reading ({@link readTrackedObjects}) is more lenient than SimKube.
  */
 
 import * as Schema from "effect/Schema"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
-/** What SimKube knows of one tracked kind. */
+/** SimKube's settings for one tracked kind. */
 export interface TrackedObject {
   /** JSON pointers to pod templates, `*` meaning every element of an array; the empty string is the object itself. */
   readonly podSpecTemplatePaths: ReadonlyArray<string>
-  /** Whether start and end of the pods below such an object are recorded. SimKube's default: false. */
+  /** Whether start and end of the pods owned by such an object are recorded. SimKube's default: false. */
   readonly trackLifecycle: boolean
   /** Whether objects with an owner are left out. SimKube's default: false. */
   readonly skipOwned: boolean
 }
 
-/** GVK string (`apps/v1.Deployment`) → what is tracked; in the order in which it is written. */
+/** GVK string (`apps/v1.Deployment`) → its settings; in the order in which they are written. */
 export type TrackedObjects = ReadonlyMap<string, TrackedObject>
 
 /**
- * Kinds whose paths SimKube fills in and lets nobody change. ReplicaSet's is wrong (the template stands at
- * `/spec/template`), but SimKube refuses a trace that says otherwise (W-20).
+ * Kinds whose paths SimKube fills in and does not allow to be changed. ReplicaSet's is wrong (the template is at `/spec/template`), but
+ * SimKube rejects a trace with another one (W-20).
  */
 export const DEFAULT_TEMPLATE_PATHS: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["batch/v1.CronJob", ["/spec/jobTemplate/spec/template"]],
@@ -37,7 +36,7 @@ export const DEFAULT_TEMPLATE_PATHS: ReadonlyMap<string, ReadonlyArray<string>> 
   ["v1.Pod", [""]],
 ])
 
-/** SimKube would refuse this kind's entry. */
+/** SimKube would reject this kind's entry. */
 export class TrackedObjectError extends Schema.TaggedError<TrackedObjectError>()("TrackedObjectError", {
   gvk: Schema.String,
   /** `invalid-path`: a known kind with other paths than its own; `missing-path`: an unknown kind without any. */
@@ -56,7 +55,7 @@ export class TrackedObjectError extends Schema.TaggedError<TrackedObjectError>()
 /**
  * Fills in paths as SimKube does, by its rules.
  *
- * @throws TrackedObjectError where SimKube would refuse the entry.
+ * @throws TrackedObjectError if SimKube would reject the entry.
  */
 export const normaliseTrackedObject = (gvk: string, tracked: TrackedObject): TrackedObject => {
   const found = tracked.podSpecTemplatePaths
@@ -73,18 +72,18 @@ export const normaliseTrackedObject = (gvk: string, tracked: TrackedObject): Tra
 /** SimKube reads `/v1.Pod` as `v1.Pod`. */
 const canonicalGvk = (gvk: string): string => (gvk.startsWith("/") ? gvk.slice(1) : gvk)
 
-/** What {@link encodeTrackedObjects} made. */
+/** The result of {@link encodeTrackedObjects}. */
 export interface EncodedTrackedObjects {
   /** The map below `config.trackedObjects`, in the encoding that SimKube accepts. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, boolean | ReadonlyArray<string>>>
-  /** Kinds that SimKube cannot be told of: it knows no template path for them and none was given (W-21). */
+  /** Kinds that SimKube's format cannot represent: it knows no template path for them and none was given (W-21). */
   readonly leftOut: ReadonlyArray<string>
 }
 
 /**
- * The tracked kinds as SimKube's reader takes them, with its keys only. Known kinds get SimKube's own paths, because it
- * refuses any other. Kinds without pod templates, such as ConfigMap, are left out and named: SimKube would refuse the
- * whole trace, and replay would write whatever path was made up for them into the objects.
+ * The tracked kinds in the form that SimKube's reader accepts, with its keys only. Known kinds get SimKube's own paths, because it rejects
+ * any other. Kinds without pod templates, such as ConfigMap, are left out and named: SimKube would reject the whole trace, and a made-up
+ * path would make the replay write into the objects.
  */
 export const encodeTrackedObjects = (trackedObjects: TrackedObjects): EncodedTrackedObjects => {
   const entries = new Map<string, ReadonlyMap<string, boolean | ReadonlyArray<string>>>()
@@ -105,9 +104,9 @@ export const encodeTrackedObjects = (trackedObjects: TrackedObjects): EncodedTra
 }
 
 /**
- * Reads `config.trackedObjects` of a trace. Absent or null paths become an empty list unless the deprecated
- * `podSpecTemplatePath` names one; unknown keys are passed over (SimKube refuses them); nothing is checked against the known
- * kinds, so that traces of older versions stay readable. `undefined` if a value has another type than it must have.
+ * Reads `config.trackedObjects` of a trace. Absent or null paths become an empty list unless the deprecated `podSpecTemplatePath` names
+ * one; unknown keys are ignored (SimKube rejects them); nothing is checked against the known kinds, so that traces of older versions stay
+ * readable. `undefined` if a value has the wrong type.
  */
 export const readTrackedObjects = (value: JsonValue | undefined): TrackedObjects | undefined => {
   if (!isJsonObject(value)) return undefined

@@ -1,6 +1,6 @@
 /**
- * Writes a SimKube trace that was read before (from such a file, or from NDJSON made of one) as it was: nothing is
- * sanitised, computed or put in order. Memory grows with the index and not with the number of events, which wait in a spool.
+ * Rewrites unchanged a SimKube trace that was read before (from such a file, or from NDJSON made of one): nothing is sanitised, computed or
+ * reordered. Memory grows with the index and not with the number of events, which wait in a spool.
  */
 
 import type { Spool } from "../../spool.ts"
@@ -10,7 +10,7 @@ import { SimkubeEvents } from "./simkube-events.ts"
 import { writeSimkubeFile } from "./simkube-file.ts"
 import type { OwnedLifecycles } from "./simkube-trace.ts"
 
-/** Call in the order of the file; at last take the chunks of {@link finish}. Objects and configuration are JSON texts. */
+/** Call its methods in the order of the file; then take the chunks of {@link finish}. Objects and configuration are JSON texts. */
 export class SimkubeCopyWriter {
   readonly #events: SimkubeEvents
   readonly #value = new MessagePackWriter()
@@ -18,17 +18,17 @@ export class SimkubeCopyWriter {
   readonly #lifecycles: OwnedLifecycles[] = []
   #config: Uint8Array | undefined
 
-  /** `spool` stays the caller's: to be disposed of after the last chunk. */
+  /** The caller disposes of `spool` after the last chunk. */
   constructor(spool: Spool) {
     this.#events = new SimkubeEvents(spool)
   }
 
-  /** Whether there is a configuration, without which SimKube reads no trace. */
+  /** Whether there is a configuration; SimKube reads no trace without one. */
   get hasConfig(): boolean {
     return this.#config !== undefined
   }
 
-  /** Whether there is an event to which objects can belong. */
+  /** Whether there is an event for objects to be added to. */
   get hasEvent(): boolean {
     return this.#events.seconds !== undefined
   }
@@ -38,12 +38,12 @@ export class SimkubeCopyWriter {
     this.#config = new Uint8Array(this.#encoded(json))
   }
 
-  /** Begins an event; Unix seconds. Throws SpoolError. */
+  /** Starts an event; Unix seconds. Throws SpoolError. */
   event(seconds: number): void {
     this.#events.begin(seconds)
   }
 
-  /** Throws MalformedJsonError, MessagePackError, after which everything is as before; SpoolError. */
+  /** Throws MalformedJsonError and MessagePackError, which change nothing, and SpoolError. */
   applied(json: Uint8Array): void {
     const encoded = this.#encoded(json)
     // No file has such an event, but NDJSON may be edited: SimKube applies an event's objects before it deletes any.

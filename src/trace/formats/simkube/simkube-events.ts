@@ -1,10 +1,9 @@
 /**
- * The `events` of a SimKube trace on their way to a file: encoded objects come in, complete events go to the spool, and
- * come back once they are counted. MessagePack puts counts before contents, hence the detour.
+ * The `events` of a SimKube trace on their way to a file: encoded objects come in, complete events go to the spool, and are read back once
+ * they are counted. MessagePack puts counts before contents, hence the detour.
  *
- * Memory holds at most 1 MiB of the event being written plus one note per event larger than that, whatever the number of
- * events: a large one (a start snapshot, a relist) goes to the spool in parts, and its headers are put in between
- * while reading back.
+ * Memory holds at most 1 MiB of the current event plus one note per larger event, whatever the number of events: a large one (a start
+ * snapshot, a relist) goes to the spool in parts, and its headers are inserted while reading back.
  */
 
 import type { Spool } from "../../spool.ts"
@@ -18,23 +17,23 @@ interface OpenEvent {
   /** Bytes of its objects, and of the applied ones among them, which come first. */
   bytes: number
   appliedBytes: number
-  /** Where its objects start in the spool, once some of them are there. */
+  /** Position of its objects in the spool, once some of them are there. */
   spooledAt: number | undefined
 }
 
-/** An event above this leaves memory before it is complete. */
+/** An event larger than this leaves memory before it is complete. */
 const LARGE_EVENT_BYTES = 1024 * 1024
-/** Size of the writes to the spool, about; a write of a few hundred bytes would cost more than encoding them. */
+/** Approximate size of the writes to the spool; a write of a few hundred bytes would cost more than encoding them. */
 const WRITE_BYTES = 64 * 1024
 
-/** Writes events one after the other; each holds applied objects, then deleted ones. */
+/** Writes events one after the other; each contains applied objects, then deleted ones. */
 export class SimkubeEvents {
   readonly #spool: Spool
   /** Objects of the open event that are not in the spool. */
   readonly #body = new MessagePackWriter()
   /** Complete events that are not in the spool. */
   readonly #ready = new MessagePackWriter(2 * WRITE_BYTES)
-  /** Headers of large events, in order of the place in the spool at which they belong. */
+  /** Headers of large events, in the order of their positions in the spool. */
   readonly #headers: Array<{ readonly at: number; readonly bytes: Uint8Array }> = []
   #open: OpenEvent | undefined
   #count = 0
@@ -43,7 +42,7 @@ export class SimkubeEvents {
     this.#spool = spool
   }
 
-  /** Events begun. */
+  /** Number of events started. */
   get count(): number {
     return this.#count
   }
@@ -53,7 +52,7 @@ export class SimkubeEvents {
     return this.#open?.seconds
   }
 
-  /** Whether the open event holds deletions, behind which nothing can be applied any more. */
+  /** Whether the open event contains deletions, after which nothing can be applied any more. */
   get holdsDeletions(): boolean {
     return this.#open !== undefined && this.#open.deleted > 0
   }

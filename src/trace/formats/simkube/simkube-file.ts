@@ -1,4 +1,4 @@
-/** The file of a SimKube trace from its parts, in chunks: the one place that knows the order of its sections. */
+/** Assembles the file of a SimKube trace from its parts, in chunks: the only module that knows the order of its sections. */
 
 import { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
 import type { SimkubeEvents } from "./simkube-events.ts"
@@ -7,12 +7,12 @@ import { type OwnedLifecycles, type PodLifecycle, SIMKUBE_TRACE_VERSION } from "
 /** GVK → `namespace/name` → H of the object's spec. */
 type SimkubeIndex = ReadonlyMap<string, ReadonlyMap<string, bigint>>
 
-/** Chunks given out are about this large. */
+/** Returned chunks are about this large. */
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * The file, in chunks of about 64 KiB, each with memory of its own. `config` is MessagePack already. `events` are
- * complete; `lifecycles` are written as they come, and taken when the index is written.
+ * The file, in chunks of about 64 KiB, each with memory of its own. `config` is already MessagePack. `events` are complete; `lifecycles`
+ * are written as they come, and iterated when the index is written.
  *
  * @throws SpoolError
  */
@@ -78,7 +78,7 @@ const lifecycleValue = (lifecycle: PodLifecycle): string | ReadonlyMap<string, n
   }
 }
 
-/** What is in the writer as a chunk of its own. */
+/** The contents of the writer as a separate chunk. */
 const taken = (writer: MessagePackWriter): Uint8Array => {
   const chunk = new Uint8Array(writer.view())
   writer.clear()

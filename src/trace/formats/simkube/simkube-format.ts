@@ -1,10 +1,10 @@
 /**
  * SimKube's format as a {@link TraceDecoder} and {@link TraceEncoder}.
  *
- * A trace that was decoded from SimKube's format is encoded as it stood, to the byte (SimkubeCopyWriter). Any other is a
- * recording: its objects are sanitised, its index is computed, its changes become events of whole seconds
- * (SimkubeTraceWriter); gaps, and kinds that SimKube cannot be told of, are left out and counted. Pod lifecycles come from
- * `lifecycles` items, or else from what is known of the whole trace (RecordingWriter).
+ * A trace that was decoded from SimKube's format is encoded unchanged, byte for byte (SimkubeCopyWriter). Any other is a recording: its
+ * objects are sanitised, its index is computed, its changes become events of whole seconds (SimkubeTraceWriter); gaps, and kinds that
+ * SimKube's format cannot represent, are left out and counted. Pod lifecycles come from `lifecycles` items, or else from the facts about
+ * the whole trace (RecordingWriter).
  */
 
 import { MalformedJsonError } from "../../json/exact-json.ts"
@@ -21,7 +21,7 @@ import { SimkubeItemReader, type SimkubeTraceItem } from "./simkube-trace-reader
 const FORMAT = "simkube"
 const MICROS = 1_000_000
 
-/** An object of a trace in the order of its entries, and who it is. */
+/** An object of a trace with its entries in order, and its name. */
 interface NamedJson {
   readonly json: Uint8Array
   readonly gvk: string
@@ -29,7 +29,7 @@ interface NamedJson {
   readonly name: string
 }
 
-/** Decodes a SimKube trace. The objects of its first event are the start snapshot, as SimKube means them. */
+/** Decodes a SimKube trace. The objects of its first event become the start snapshot, as SimKube intends them. */
 export const simkubeDecoder = (): TraceDecoder => {
   const reader = new SimkubeItemReader({ object: readNamed, config: readNamed })
   const state = { hasHeader: false, events: 0, sequence: 0 }
@@ -112,7 +112,7 @@ const textOf = (map: ValueMap, key: string): string => {
   return typeof value === "string" ? value : ""
 }
 
-/** Encodes a trace for SimKube. Nothing is given out before {@link TraceEncoder.finish}: the format counts before it tells. */
+/** Encodes a trace for SimKube. No piece is returned before {@link TraceEncoder.finish}: the format puts counts before contents. */
 export const simkubeEncoder = (options: EncoderOptions): TraceEncoder => new SimkubeEncoder(options)
 
 class SimkubeEncoder implements TraceEncoder {

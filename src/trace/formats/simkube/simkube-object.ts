@@ -1,4 +1,4 @@
-/** One object as an event of a SimKube trace holds it, and what the trace's index keeps of it. */
+/** Encodes one object as in an event of a SimKube trace, and computes its hash for the index. */
 
 import type { SimkubeObject } from "../../sanitising/sanitise.ts"
 import { hashEncodedValue } from "./hash/simkube-encoded-hash.ts"
@@ -16,10 +16,9 @@ export interface EncodedSimkubeObject {
 const NO_SPEC = simkubeHash(undefined)
 
 /**
- * Appends an object and answers with H of its spec. The limit of nesting is the writer's, which hashing what was written
- * cannot exceed.
+ * Appends an object and returns H of its spec. The writer limits nesting, so hashing what it wrote cannot exceed the limit.
  *
- * @throws MessagePackError (`depth`, `range`), after which nothing of the object is in `out`.
+ * @throws MessagePackError (`depth`, `range`), after which nothing of the object remains in `out`.
  */
 export const writeSimkubeObject = (out: MessagePackWriter, object: SimkubeObject): bigint => {
   const start = out.length

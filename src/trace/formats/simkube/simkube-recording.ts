@@ -1,9 +1,9 @@
 /**
- * A recording on its way into SimKube's format: sanitised, with whole seconds and a computed index (SimkubeTraceWriter).
+ * Writes a recording in SimKube's format: sanitised, with whole seconds and a computed index (SimkubeTraceWriter).
  *
- * Lifecycles are those that the trace lists. If it lists none, they are what its pods' status tells, by the first owner that the
- * trace's configuration tracks. A recorder's NDJSON has no configuration: there a life goes to the outermost owner in the trace,
- * because whoever replays that makes everything between them again, and its kind is marked as one that tracks them.
+ * Lifecycles are those that the trace lists. If it lists none, they are computed from the status of its pods and listed under the first
+ * owner that the trace's configuration tracks. A recorder's NDJSON has no configuration: there a life is listed under the outermost owner
+ * in the trace, because controllers recreate everything in between at replay, and its kind is marked as tracking lifecycles.
  */
 
 import { isJsonObject, type JsonObject, parseExactJson } from "../../json/exact-json.ts"
@@ -15,18 +15,18 @@ import { SimkubeTraceWriter } from "./simkube-trace-writer.ts"
 
 const MICROS = 1_000_000
 
-/** The reason why a trace has no form in SimKube's format. */
+/** Why a trace cannot be represented in SimKube's format. */
 export const unwritable = (detail: string): UnwritableTraceError =>
   new UnwritableTraceError({ format: "simkube", detail })
 
 /**
- * What a recorder recorded, for SimKube. Throws UnwritableTraceError, UnwritableChangeError, MalformedJsonError, SpoolError.
+ * Writes a recorder's trace for SimKube. Throws UnwritableTraceError, UnwritableChangeError, MalformedJsonError, SpoolError.
  */
 export class RecordingWriter {
   readonly #header: TraceHeader
   readonly #options: EncoderOptions
   readonly #lifecycles: OwnedLifecycles[] = []
-  /** Of pods in the trace, for a trace that lists none. */
+  /** Lifecycles of the trace's pods, for a trace that lists none. */
   #computed: ReadonlyArray<OwnedLifecycles>
   #tracked: Map<string, TrackedObject>
   #start: number | undefined
@@ -37,7 +37,7 @@ export class RecordingWriter {
     this.#header = header
     this.#options = options
     const noPaths = { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }
-    // Who does not say what was recorded may have recorded anything that SimKube knows.
+    // Without a list of kinds, the recording may contain anything that SimKube knows.
     const kinds = header.kinds.length > 0 ? header.kinds : [...DEFAULT_TEMPLATE_PATHS.keys()]
     this.#tracked = new Map(kinds.map((gvk) => [gvk, noPaths]))
     this.#computed = options.facts?.lifecycles("outermost", (gvk) => DEFAULT_TEMPLATE_PATHS.has(gvk)) ?? []
@@ -53,7 +53,7 @@ export class RecordingWriter {
   add(item: Exclude<TraceItem, { type: "header" }>): void {
     if (item.type === "config") return this.#configure(item.config)
     if (item.type === "lifecycles") this.#lifecycles.push(item)
-    // The times of events say as well what happened at once; the index is computed.
+    // The times of events also show what happened together; the index is computed.
     if (item.type === "batch") this.#start ??= item.time
     if (item.type !== "event") return
     const { event } = item
@@ -83,7 +83,7 @@ export class RecordingWriter {
     this.#computed = this.#options.facts?.lifecycles("first", isTracked) ?? []
   }
 
-  /** Opened late: the configuration may come after the header, and the window may say nothing of its start. */
+  /** Opened late: the configuration may come after the header, and a window may be absent. */
   #open(time: number): SimkubeTraceWriter {
     this.#writer ??= new SimkubeTraceWriter({
       trackedObjects: this.#tracked,
@@ -95,14 +95,14 @@ export class RecordingWriter {
     return this.#writer
   }
 
-  /** An owner is in its object's namespace, or in none. */
+  /** An owner is in its object's namespace, or cluster-scoped. */
   #isOwnerInTrace(namespace: string, reference: JsonObject): boolean {
     const { apiVersion, kind, name } = reference
     if (typeof name !== "string") return false
     const gvk = `${String(apiVersion)}.${String(kind)}`
     const { facts } = this.#options
     const tracked = this.#tracked.get(gvk)
-    // What the format cannot tell of is not in the trace.
+    // Kinds that the format cannot represent are not in the trace.
     if (tracked === undefined || (tracked.podSpecTemplatePaths.length === 0 && !DEFAULT_TEMPLATE_PATHS.has(gvk)))
       return false
     return [namespace, ""].some((space) =>

@@ -1,10 +1,10 @@
 /**
- * Reads a SimKube trace (format version 2) as a stream: bytes go in as they come, items come out as they complete. Memory
- * holds the bytes of one object (or one other unit, see {@link MAX_UNIT_BYTES}), never the file.
+ * Reads a SimKube trace (format version 2) as a stream: push bytes as they arrive, take items as they complete. Memory holds the bytes of
+ * one object (or one other unit, see {@link MAX_UNIT_BYTES}), never the file.
  *
- * Accepts what SimKube accepts: any order of keys, unknown keys, bytes after the end; and more: traces whose configuration
- * today's SimKube refuses. Not accepted are structs written as arrays, which nobody writes. Total: whatever
- * the bytes, only {@link SimkubeTraceError} is thrown.
+ * Accepts everything that SimKube accepts: any order of keys, unknown keys, bytes after the end; and also traces whose configuration
+ * today's SimKube rejects. It does not accept structs written as arrays, which no program writes. Whatever the bytes, it throws only {@link
+ * SimkubeTraceError}.
  */
 
 import type { JsonObject } from "../../json/exact-json.ts"
@@ -37,31 +37,33 @@ type Frame =
 const REQUIRED = ["version", "config", "events", "index", "pod_lifecycles"]
 
 /**
- * A unit is what is read in one go: an object, an index entry, the pods of one owner. etcd takes no object above 1.5 MiB;
- * a header that promises more than this is a broken file, not a reason to fill the memory.
+ * A unit is read in one piece: an object, an index entry, the pods of one owner. etcd accepts no object above 1.5 MiB; a header that
+ * announces more than this is a broken file, not a reason to fill the memory.
  */
 const MAX_UNIT_BYTES = 64 * 1024 * 1024
 
-/** Times beyond it could not be told from their neighbours in µs; it is in the year 2255. */
+/** Beyond this second, in the year 2255, µs are no longer exact numbers. */
 const LAST_SECOND = Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000)
 
-/** How the maps of a trace are read: from their header on, to their last byte. */
+/** How the maps of a trace are read, from the header to the last byte. */
 export interface SimkubeValues<Value> {
   readonly object: (reader: MessagePackReader) => Value
-  /** Makes `config` of the item of that name; default: it has none. */
+  /** Creates `config` of the item of that name; default: none. */
   readonly config?: (reader: MessagePackReader) => Value
 }
 
-/** {@link SimkubeTraceReader} with objects as the caller wants them. Push bytes, take items; {@link end} when there are no more. */
+/**
+ * {@link SimkubeTraceReader} with objects in a form that the caller chooses. Push bytes, take items; call {@link end} after the last bytes.
+ */
 export class SimkubeItemReader<Value> {
   readonly #values: SimkubeValues<Value>
   readonly #frames: Frame[] = []
   #isDone = false
-  /** Bytes pushed and not read: a contiguous start, and what came since. */
+  /** Bytes pushed but not read: a contiguous start, and the chunks after it. */
   #bytes: Uint8Array = new Uint8Array(0)
   #arrived: Uint8Array[] = []
   #arrivedLength = 0
-  /** Bytes needed before another attempt at the current unit is worth it. */
+  /** Bytes needed before the current unit is tried again. */
   #wanted = 1
   /** Bytes of the file before `#bytes`. */
   #offset = 0
@@ -71,7 +73,7 @@ export class SimkubeItemReader<Value> {
   }
 
   /**
-   * Takes the next bytes of the file and answers with the items they complete. The bytes may change afterwards.
+   * Reads the next bytes of the file and returns the items they complete. The bytes may be reused afterwards.
    *
    * @throws SimkubeTraceError
    */
@@ -83,7 +85,7 @@ export class SimkubeItemReader<Value> {
   }
 
   /**
-   * There are no more bytes: answers with what is left to complete.
+   * The bytes have ended: returns the items completed by that.
    *
    * @throws SimkubeTraceError (`truncated`) if the trace is not complete.
    */
@@ -103,7 +105,7 @@ export class SimkubeItemReader<Value> {
         const left = this.#bytes.length - start
         this.#bytes = this.#bytes.subarray(start)
         this.#offset += start
-        // Twice the bytes before the next attempt: a large unit is then read in linear time, however small the chunks.
+        // Waits for twice the bytes before the next attempt, so that a large unit is read in linear time, however small the chunks.
         this.#wanted = 2 * left + 1
         return
       }
@@ -111,7 +113,7 @@ export class SimkubeItemReader<Value> {
     }
   }
 
-  /** One step, or `undefined` if its bytes are not all there yet. */
+  /** One step, or `undefined` if not all its bytes have arrived. */
   #attempt(reader: MessagePackReader, isEnd: boolean): ReadonlyArray<SimkubeTraceItem<Value>> | undefined {
     const start = reader.position
     try {
@@ -166,7 +168,7 @@ export class SimkubeItemReader<Value> {
     if (frame.in === "trace") {
       const missing = REQUIRED.filter((key) => !frame.seen.has(key))
       if (missing.length > 0) throw this.#error("malformed", reader.position, `without ${missing.join(", ")}`)
-      // SimKube passes over whatever follows.
+      // SimKube ignores whatever follows.
       this.#isDone = true
     }
     this.#frames.pop()
@@ -216,7 +218,7 @@ export class SimkubeItemReader<Value> {
     }
   }
 
-  /** Streams an event whose `ts` comes first, as everybody writes it; any other order is read as one unit. */
+  /** Streams an event whose `ts` comes first, as all programs write it; any other order is read as one unit. */
   #event(reader: MessagePackReader): ReadonlyArray<SimkubeTraceItem<Value>> {
     const start = reader.position
     const left = reader.readMapHeader() - 1
@@ -332,7 +334,7 @@ const readLifecycle = (reader: MessagePackReader): PodLifecycle => {
 }
 
 /**
- * Reads a trace whose bytes are at hand (a file read in pieces). Lazily: stops reading `chunks` when its own reader stops.
+ * Reads a trace from chunks in memory or pieces of a file. Lazy: stops reading `chunks` when its own reader stops.
  *
  * @throws SimkubeTraceError
  */

@@ -3,10 +3,10 @@
  * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-events.ts`).
  *
  * Shape: a head event at the start of the window, always, filled with the start snapshot if there is one; then the
- * changes. SimKube applies all of an event's `applied_objs` before it deletes its `deleted_objs`, so one event holds applies
- * followed by deletes, never a delete followed by an apply: a delete and a re-creation within one second become two
- * events of that second (SimKube itself would lose the object, W-05). Times are floored to seconds and never go
- * back: a change that is earlier than the one before it takes that one's second.
+ * Form: always a head event at the start of the window, with the start snapshot if there is one; then the changes. SimKube applies all of
+ * an event's `applied_objs` before it deletes its `deleted_objs`, so one event has applies followed by deletes, never a delete followed by
+ * an apply: a delete and a re-creation within one second become two events of that second (SimKube itself would lose the object, W-05).
+ * Times are rounded down to seconds and never decrease: a change that is earlier than its predecessor gets the predecessor's second.
  */
 
 import type { Action } from "../../event.ts"
@@ -33,22 +33,22 @@ import { namespacedName, type OwnedLifecycles, UnwritableChangeError } from "./s
 export interface SimkubeTraceOptions {
   readonly trackedObjects: TrackedObjects
   /**
-   * Start of the window, Unix seconds: the time of the head event, from which SimKube counts. A window from 0 on begins with its
-   * first change instead: SimKube's driver sleeps from one event to the next, and would begin 56 years late.
+   * Start of the window, Unix seconds: the time of the head event, from which SimKube counts. A window from 0 on starts with its first
+   * change instead: SimKube's driver sleeps from one event to the next, and would start 56 years late.
    */
   readonly startSeconds: number
   /**
-   * End of the window, Unix seconds: if given, an empty event stands there. Default: none, as SimKube's own exports have
-   * none; but then a replay stops right after the last change and loses the idle time behind it (W-34).
+   * End of the window, Unix seconds: if given, an empty event is written there. Default: none, as in SimKube's own exports; but then a
+   * replay stops right after the last change and loses the idle time after it (W-34).
    */
   readonly endMarkerSeconds?: number
-  /** Which owner references stay in the objects that the writer sanitises. Default: none. */
+  /** The owner references to keep in the objects that the writer sanitises. Default: none. */
   readonly isOwnerInTrace?: (owned: SimkubeObjectName, reference: JsonObject) => boolean
-  /** Takes the events until they are counted. Stays the caller's: to be disposed of after the last chunk. */
+  /** Stores the events until they are counted. The caller disposes of it after the last chunk. */
   readonly spool: Spool
 }
 
-/** Which object. */
+/** Identifies an object. */
 export interface SimkubeObjectName {
   readonly gvk: string
   /** The empty string for cluster-scoped objects. */
@@ -61,7 +61,7 @@ export interface SimkubeSnapshotObject extends SimkubeObjectName {
   readonly object: JsonObject
 }
 
-/** One change: an object as the server sent it, or the news that it is gone. `time` is in µs since the Unix epoch. */
+/** One change: an object as the server sent it, or its deletion. `time` is in µs since the Unix epoch. */
 export type SimkubeChange =
   | (SimkubeSnapshotObject & { readonly action: "applied"; readonly time: number })
   | (SimkubeObjectName & { readonly action: Exclude<Action, "applied">; readonly time: number })
@@ -75,10 +75,10 @@ export class SimkubeTraceWriter {
   readonly #leftOut = new Map<string, number>()
   readonly #endMarkerSeconds: number | undefined
   readonly #isOwnerInTrace: SimkubeTraceOptions["isOwnerInTrace"]
-  /** The object being encoded: nothing reaches an event before it is whole. */
+  /** The object being encoded: nothing is added to an event before it is complete. */
   readonly #object = new MessagePackWriter()
   #isHeadOpen = true
-  /** Until the head event has begun. */
+  /** Set until the head event has started. */
   #startSeconds: number | undefined
   #seconds: number
 
@@ -97,16 +97,16 @@ export class SimkubeTraceWriter {
   }
 
   /**
-   * Objects and changes passed over, per GVK: of kinds that are not tracked, or that SimKube cannot be told of (see
-   * `encodeTrackedObjects`). Whoever exports must say so.
+   * Objects and changes left out, per GVK: of kinds that are not tracked, or that SimKube's format cannot represent (see
+   * `encodeTrackedObjects`). The exporter must report them.
    */
   get leftOut(): ReadonlyMap<string, number> {
     return this.#leftOut
   }
 
   /**
-   * How SimKube names a kind that can be told of. For others `undefined`, and they count as left out: whoever encodes objects
-   * elsewhere asks once per object or change, as {@link addSnapshot} and {@link add} do by themselves.
+   * SimKube's name of a kind that its format can represent. Otherwise `undefined`, and the object is counted as left out: code that encodes
+   * objects elsewhere calls this once per object or change; {@link addSnapshot} and {@link add} do so themselves.
    */
   admit(gvk: string): SimkubeType | undefined {
     const type = this.#types.get(gvk)
@@ -114,15 +114,15 @@ export class SimkubeTraceWriter {
     return type
   }
 
-  /** Whether the index has `namespace/name` (`name` of a cluster-scoped object) of a kind by now. */
+  /** Whether the index already has `namespace/name` (`name` of a cluster-scoped object) of a kind. */
   isIndexed(gvk: string, name: string): boolean {
     return this.#index.get(gvk)?.has(name) === true
   }
 
   /**
-   * Adds an object to the head event: it existed when the window began. Only before the first {@link add}.
+   * Adds an object to the head event: it existed when the window started. Only before the first {@link add}.
    *
-   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   * @throws UnwritableChangeError, which changes nothing; SpoolError, after which the trace is lost.
    */
   addSnapshot(object: SimkubeSnapshotObject): void {
     this.#expectHead()
@@ -130,7 +130,7 @@ export class SimkubeTraceWriter {
     if (type !== undefined) this.addEncodedSnapshot(object, this.#encode(object, this.#sanitise(type, object)))
   }
 
-  /** {@link addSnapshot} of an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
+  /** {@link addSnapshot} for an admitted object that was encoded elsewhere. Its bytes are copied. Throws SpoolError. */
   addEncodedSnapshot(name: SimkubeObjectName, object: EncodedSimkubeObject): void {
     this.#expectHead()
     this.#beginHead(this.#startSeconds)
@@ -141,7 +141,7 @@ export class SimkubeTraceWriter {
   /**
    * Adds the next change.
    *
-   * @throws UnwritableChangeError, after which everything is as before; SpoolError, after which the trace is lost.
+   * @throws UnwritableChangeError, which changes nothing; SpoolError, after which the trace is lost.
    */
   add(change: SimkubeChange): void {
     const type = this.admit(change.gvk)
@@ -156,8 +156,8 @@ export class SimkubeTraceWriter {
   }
 
   /**
-   * {@link add} of an admitted object that was applied and encoded elsewhere. Its bytes are copied. `time` is in µs since the
-   * Unix epoch. Throws SpoolError.
+   * {@link add} for an admitted and applied object that was encoded elsewhere. Its bytes are copied. `time` is in µs since the Unix epoch.
+   * Throws SpoolError.
    */
   addEncoded(name: SimkubeObjectName, time: number, object: EncodedSimkubeObject): void {
     this.#enter(time, true)
@@ -166,9 +166,8 @@ export class SimkubeTraceWriter {
   }
 
   /**
-   * The file, in chunks of about 64 KiB, each with memory of its own. Call it once, after the last change. Of the
-   * lifecycles those appear whose owner is in the index and that have a pod, as SimKube's readers expect; the list
-   * may be empty or computed while it is read.
+   * The file, in chunks of about 64 KiB, each with memory of its own. Call it once, after the last change. Only lifecycles with a pod and
+   * with an owner in the index are written, as SimKube's readers expect; the list may be empty or computed while it is read.
    *
    * @throws SpoolError
    */
@@ -190,7 +189,7 @@ export class SimkubeTraceWriter {
     if (!this.#isHeadOpen) throw new Error("the start snapshot must be complete before the first change")
   }
 
-  /** Makes the event that the next change belongs to the open one. */
+  /** Opens the event that the next change belongs to. */
   #enter(time: number, isApplied: boolean): void {
     this.#seconds = Math.max(this.#seconds, Math.floor(time / 1_000_000))
     this.#beginHead(this.#seconds)
@@ -224,7 +223,7 @@ export class SimkubeTraceWriter {
     }
   }
 
-  /** What a reader of SimKube expects to find: owners in the index, with pods. */
+  /** Only the lifecycles that SimKube's readers expect: with pods, and with owners in the index. */
   *#written(lifecycles: Iterable<OwnedLifecycles>): Generator<OwnedLifecycles> {
     for (const { gvk, owner, pods } of lifecycles) {
       if (this.#index.get(gvk)?.has(owner) !== true) continue

@@ -1,17 +1,17 @@
 /**
- * SimKube's trace format, version 2 (docs/facts/simkube.md#trace-file): what it holds and how reading or writing it fails. The streaming
- * writer is `simkube-trace-writer.ts`, the streaming reader `simkube-trace-reader.ts`.
+ * SimKube's trace format, version 2 (docs/facts/simkube.md#trace-file): its contents, and the errors of reading and writing it. The
+ * streaming writer is `simkube-trace-writer.ts`, the streaming reader `simkube-trace-reader.ts`.
  *
- * What the format cannot hold: times below a second (order inside a second is kept, as several events of equal time),
- * UIDs and resource versions, gaps, and a deleted object's last state.
+ * The format cannot represent times below a second (order inside a second is kept, as several events of equal time), UIDs and resource
+ * versions, gaps, and a deleted object's last state.
  */
 
 import * as Schema from "effect/Schema"
 
-/** The one version that SimKube ≥ 2.0 reads. */
+/** The only version that SimKube ≥ 2.0 reads. */
 export const SIMKUBE_TRACE_VERSION = 2
 
-/** What is known of one pod's life; Unix seconds. */
+/** The known part of one pod's life; Unix seconds. */
 export type PodLifecycle =
   | { readonly state: "empty" }
   | { readonly state: "running"; readonly start: number }
@@ -26,15 +26,15 @@ export interface OwnedLifecycles {
   readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
 }
 
-/** How SimKube names an object: `namespace/name`, or `name` for a cluster-scoped one. */
+/** SimKube's name of an object: `namespace/name`, or `name` for a cluster-scoped one. */
 export const namespacedName = (namespace: string, name: string): string =>
   namespace === "" ? name : `${namespace}/${name}`
 
-/** The bytes are no trace that can be read. */
+/** The bytes are not a readable trace. */
 export class SimkubeTraceError extends Schema.TaggedError<SimkubeTraceError>()("SimkubeTraceError", {
   /**
    * - `truncated`: the file ends too early
-   * - `malformed`: not MessagePack, or not of the shape of a trace
+   * - `malformed`: not MessagePack, or without the structure of a trace
    * - `version`: a trace of another version
    */
   reason: Schema.Literals(["truncated", "malformed", "version"]),
@@ -47,7 +47,7 @@ export class SimkubeTraceError extends Schema.TaggedError<SimkubeTraceError>()("
   }
 }
 
-/** One change cannot be written; the writer is as it was before, and goes on without it if told to. */
+/** One change cannot be written; the writer is unchanged, and the caller may continue without the change. */
 export class UnwritableChangeError extends Schema.TaggedError<UnwritableChangeError>()("UnwritableChangeError", {
   gvk: Schema.String,
   namespace: Schema.String,

@@ -1,12 +1,12 @@
 /**
- * The lives of pods, from a trace's own Pod objects: what a recorder finds out as they happen (src/trace/pods/pod-lifecycle.ts says what a
- * life is), found out again from a trace that holds the pods with their `status`.
+ * The lives of pods, computed from a trace's own Pod objects: what a recorder computes as the events arrive
+ * (src/trace/pods/pod-lifecycle.ts defines a life), computed again from a trace that has the pods with their `status`.
  *
- * By UID, as in a recording: a name that is used again is another pod. A pod enters with the first object in which it has run. An
- * object that cannot be understood changes nothing. What a pod did before the trace's window only its status tells, which knows
- * nothing of containers that were started again; lives are cut at the window's start all the same.
+ * By UID, as in a recording: a name that is used again is another pod. A pod is added with the first object in which it has run. An
+ * unreadable object changes nothing. Only its status shows what a pod did before the trace's window, and the status does not record
+ * restarted containers; lives are nevertheless cut at the window's start.
  *
- * Memory: one entry per pod that has run, some 150 bytes; owners that many pods share are kept once.
+ * Memory: one entry per pod that has run, about 150 bytes; owners that many pods share are kept once.
  */
 
 import type { ObjectEvent } from "../../event.ts"
@@ -34,18 +34,18 @@ export interface TracedOwner {
   readonly owner: string
 }
 
-/** µs since the Unix epoch: the one included, the other not. */
+/** µs since the Unix epoch; start inclusive, end exclusive. */
 interface LivesWindow {
   readonly start: number
   readonly end: number
 }
 
 export class TracedLives {
-  /** By UID, in the order in which they were first seen to run. */
+  /** By UID, in the order in which they first ran. */
   readonly #pods = new Map<string, TracedPod>()
   readonly #shared = new Map<string, ReadonlyArray<OwnerReference>>()
 
-  /** One event of the trace, in its order. Events of other kinds, and of objects without a UID, tell nothing. */
+  /** One event of the trace, in its order. Ignores events of other kinds, and of objects without a UID. */
   observe({ gvk, uid, namespace, name, action, time, object }: ObjectEvent): void {
     if (gvk !== podKind || uid === "") return
     const known = this.#pods.get(uid)
@@ -62,12 +62,12 @@ export class TracedLives {
     if (entry === undefined) return
     entry.life = life
     const references = referencesOf(pod)
-    // Owners that it has lost remain those of its life.
+    // Owners that a pod has lost remain those of its life.
     if (references.length > 0) entry.references = this.#once(references)
     if (action === "deleted") end(entry, seconds)
   }
 
-  /** Lives that touch the window, grouped by owner and then by spec; of a pod without an owner in the trace there is nothing. */
+  /** Lives that touch the window, grouped by owner and then by spec, without pods that have no owner in the trace. */
   grouped(
     window: LivesWindow,
     ownerOf: (pod: {
@@ -128,7 +128,7 @@ const lifeAfter = (before: PodLifetime | undefined, { spec, status }: JsonObject
   return typeof observed === "string" ? before : nextLifetime(before, observed)
 }
 
-/** `undefined` if it cannot be had. */
+/** `undefined` if it cannot be computed. */
 const hashOf = ({ spec }: JsonObject): bigint | undefined => {
   try {
     return stablePodSpecHash(spec)
@@ -141,7 +141,7 @@ const hashOf = ({ spec }: JsonObject): bigint | undefined => {
 const referencesOf = ({ metadata }: JsonObject): ReadonlyArray<OwnerReference> =>
   readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
 
-/** `undefined` if it is no object: whoever encodes it says so. */
+/** `undefined` if it is not an object; the encoder reports that. */
 const parsedPod = (bytes: Uint8Array): JsonObject | undefined => {
   try {
     // A copy, because the bytes are overwritten.

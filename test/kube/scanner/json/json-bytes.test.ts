@@ -1,4 +1,4 @@
-/** The structural pass accepts exactly what `JSON.parse` accepts: tried with every short text over small alphabets. */
+/** The structural pass accepts exactly what `JSON.parse` accepts: tested with every short text over small alphabets. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -8,7 +8,7 @@ import { anyValue, deepValue, spacing, write } from "../json-text.ts"
 
 const json = new JsonBytes()
 
-/** Whether the pass walks over all of `text` inside an object, which is how it always meets a value. */
+/** Whether the pass walks over all of `text` inside an object, as it always does with a value. */
 const accepts = (text: string): boolean => {
   const bytes = Buffer.from(`{"a":${text}}`)
   return json.load(bytes, bytes.length) && json.skipValue(0) === bytes.length
@@ -41,13 +41,13 @@ const expectSame = (all: Iterable<string>): void => {
   expect(valid).toBeGreaterThan(9)
 }
 
-describe("the structural pass accepts what JSON.parse accepts and nothing else", () => {
+describe("the structural pass accepts exactly what JSON.parse accepts", () => {
   test("of numbers", () => {
     expectSame(texts(["-", "0", "1", ".", "e", "+"], 6))
     expectSame(texts(["1", "E", "-", "9"], 5))
   })
 
-  test("of literals and what is nearly one", () => {
+  test("of literals and near misses", () => {
     const literals = ["true", "false", "null"]
     const damaged = literals.flatMap((literal) =>
       [...literal].flatMap((_, index) => [
@@ -93,7 +93,7 @@ describe("the structural pass accepts what JSON.parse accepts and nothing else",
     expectSame(texts(["{", "}", "[", "]", ",", '"k":', "1"], 5))
   })
 
-  test("of white space, which is four characters and no other", () => {
+  test("of white space, which is exactly four characters", () => {
     const spaces = [" ", "\n", "\r", "\t", "\f", "\v", "\0", "\b", "\u00a0", "\ufeff"]
     expectSame(
       spaces.flatMap((space) => [
@@ -110,7 +110,7 @@ describe("the structural pass accepts what JSON.parse accepts and nothing else",
     )
   })
 
-  test("of anything generated, and nothing that is cut off", () => {
+  test("of anything generated, and nothing that is truncated", () => {
     fc.assert(
       fc.property(fc.oneof(anyValue, deepValue), spacing, fc.nat(), (value, space, where) => {
         const text = `${space()}${write(value, space)}${space()}`

@@ -9,7 +9,7 @@ const read = (text: string) => {
   return readResourceVersion(bytes, 1, bytes.length - 1)
 }
 
-test("reads from bytes what is read from text: digits of any length and what is none", () => {
+test("reads the same from bytes as from text: digits of any length and anything else", () => {
   const text = fc.oneof(
     fc.stringMatching(/^\d{0,22}$/),
     fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),

@@ -43,7 +43,7 @@ describe("defaults", () => {
     expect(defaultDetect(gvkOf(kind))).toBe(detect)
   })
 
-  test("leave leader election and autoscaler noise out", () => {
+  test("leave out leader election and autoscaler noise", () => {
     for (const annotation of [
       "control-plane.alpha.kubernetes.io/leader",
       "cluster-autoscaler.kubernetes.io/last-updated",
@@ -56,7 +56,7 @@ describe("defaults", () => {
     expect(differs("v1.ConfigMap", annotated({ other: "1" }), annotated({ other: "2" }))).toBe(true)
   })
 
-  test("leave the renewal of a Lease out, but not its change of hands", () => {
+  test("leave out the renewal of a Lease, but not its change of holder", () => {
     const lease = (holder: string, renewTime: string): string =>
       JSON.stringify({ metadata: { name: "a" }, spec: { holderIdentity: holder, renewTime } })
     const kind = "coordination.k8s.io/v1.Lease"
@@ -69,14 +69,14 @@ describe("defaults", () => {
 describe("ignore", () => {
   const compile = (...ignore: string[]) => compileDetectRules({ detect: "content", ignore, gvk: gvkOf("v1.ConfigMap") })
 
-  test("refuses what is no pointer to a part of an object, by name", () => {
+  test("rejects what is not a pointer to a part of an object, by name", () => {
     for (const pointer of ["", "spec", "spec/a", "/a~", "/a~2b", "#/a"]) {
       expect(() => compile("/fine", pointer)).toThrow(new InvalidPointerError({ pointer }))
     }
     expect(new InvalidPointerError({ pointer: "x" }).message).toContain('"x"')
   })
 
-  test("takes a pointer below an ignored place, or the same twice, as nothing more", () => {
+  test("accepts a pointer below an ignored place, or a duplicate, without effect", () => {
     expect(compile("/spec", "/spec/a", "/spec", "/status/x")).toEqual(compile("/spec"))
     expect(compile("/spec/a", "/spec")).toEqual(compile("/spec"))
   })

@@ -18,8 +18,8 @@ const fingerprintOf = (scanner: ObjectScanner, text: string | Buffer): string =>
 }
 
 /**
- * What is left of an object under a rule, as text: an independent statement of the rules, slow and without bytes.
- * `undefined` when nothing is left.
+ * The remainder of an object under a rule, as text: an independent statement of the rules, slow and without bytes. `undefined` if nothing
+ * remains.
  */
 const keptOf = (
   value: JsonText,
@@ -89,7 +89,7 @@ describe("the fingerprint of bytes", () => {
     )
   })
 
-  test("tells all texts apart that differ in two bits", () => {
+  test("distinguishes all texts that differ in two bits", () => {
     const bytes = Buffer.from('    "image":"registry.example/app:1.26.0-rc1"')
     const seen = new Set<string>()
     const bits = (bytes.length - 4) * 8
@@ -109,13 +109,13 @@ describe("the fingerprint of bytes", () => {
     expect(seen.size).toBe((bits * (bits - 1)) / 2)
   })
 
-  test("does not depend on where the bytes stand", () => {
+  test("does not depend on the position of the bytes", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 1, maxLength: 30 }),
         fc.uint8Array({ maxLength: 9 }),
         (content, before) => {
-          // A memory block of its own, so that nothing stands before the first byte.
+          // A separate memory block, so that nothing is before the first byte.
           const moved = Buffer.from(new Uint8Array([...before, ...content]).buffer)
           const view = new DataView(moved.buffer, moved.byteOffset, moved.length)
           const fingerprint = new Fingerprint()
@@ -127,7 +127,7 @@ describe("the fingerprint of bytes", () => {
     )
   })
 
-  test("keeps spans apart and in order", () => {
+  test("keeps spans separate and in order", () => {
     const bytes = Buffer.from("    abcdefgh")
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     const results = [
@@ -153,7 +153,7 @@ describe("the fingerprint of bytes", () => {
     expect(new Set(marked).size).toBe(marked.length)
   })
 
-  test("is what it was when it was first stored", () => {
+  test("is the same as when it was first stored", () => {
     expect(of(Buffer.from('    "spec":{"replicas":3}'))).toBe("1700272198:999249503")
   })
 })
@@ -184,7 +184,7 @@ describe("the fingerprint of objects", () => {
     expect(collisions).toBe(0)
   })
 
-  test("does not see white space between tokens", () => {
+  test("ignores white space between tokens", () => {
     const scanner = scannerOf("content", ["/metadata/labels/x", "/metadata/ownerReferences/0/uid"])
     fc.assert(
       fc.property(kubernetesObject, spacing, (object, space) => {
@@ -225,13 +225,13 @@ describe("the fingerprint of objects", () => {
     expect(different).toBeGreaterThan(rounds(50))
   })
 
-  test("is what it was when it was first stored", () => {
+  test("is the same as when it was first stored", () => {
     const text =
       '{"metadata":{"name":"a","resourceVersion":"1","annotations":{"b":"c"},"labels":{}},"spec":{"replicas":3},"status":{}}'
     expect(fingerprintOf(scannerOf("content"), text)).toBe("652088827:1881398098")
   })
 
-  test("is made of the shortest key at the very beginning of the memory", () => {
+  test("covers the shortest key at the very start of the memory", () => {
     const scanner = scannerOf("content", ["//x"])
     const prints = [
       '{"":{"x":1,"y":2},"metadata":{}}',
@@ -242,7 +242,7 @@ describe("the fingerprint of objects", () => {
     expect(prints[0]).not.toBe(prints[2])
   })
 
-  test("tells arrays that are nested differently apart, also where rules reach into them", () => {
+  test("distinguishes arrays that are nested differently, also where rules reach into them", () => {
     const scanner = scannerOf("content", ["/spec/0/0/9", "/spec/1/9"])
     const texts = [
       "[[1],[2]]",
@@ -270,7 +270,7 @@ describe("the fingerprint of objects", () => {
     expect(spaced).toBe(empty)
   })
 
-  test("of spec does not see anything else, and takes an absent spec for null", () => {
+  test("of spec ignores everything else, and treats an absent spec as null", () => {
     const scanner = scannerOf("spec")
     const absent = fingerprintOf(scanner, '{"metadata":{"name":"a"}}')
     expect(fingerprintOf(scanner, '{"metadata":{"name":"b","labels":{}},"status":{},"spec":null,"data":{}}')).toBe(
@@ -283,7 +283,7 @@ describe("the fingerprint of objects", () => {
     )
   })
 
-  test("of a Pod's spec does not see which node it was given to; that of other kinds does", () => {
+  test("of a Pod's spec ignores its node; that of other kinds does not", () => {
     const bound = '{"metadata":{},"spec":{"nodeName":"n1","containers":[]}}'
     const unbound = '{"metadata":{},"spec":{"containers":[]}}'
     const pods = scannerOf("spec", [], { group: "", version: "v1", kind: "Pod" })
@@ -299,12 +299,12 @@ describe("the fingerprint of objects", () => {
     ).toBe(fingerprintOf(scanner, '{ "metadata": {"name":"a"}, "spec":{} }'))
   })
 
-  test("is not made when every version counts", () => {
+  test("is not computed when every version counts", () => {
     expect(fingerprintOf(scannerOf("all"), '{"metadata":{"name":"a"},"spec":{}}')).toBe("0:0")
   })
 })
 
-/** Objects so small that two of them are often equal in what is kept. */
+/** Objects so small that two of them often have equal kept parts. */
 function smallObject(): fc.Arbitrary<JsonText> {
   const leaf = fc.constantFrom("1", "2", "{}", "[]", "null")
   const of = (keys: ReadonlyArray<string>, values: fc.Arbitrary<JsonText>): fc.Arbitrary<JsonText> =>

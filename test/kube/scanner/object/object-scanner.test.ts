@@ -37,7 +37,7 @@ describe("the fast path", () => {
     )
   })
 
-  test("accepts nothing that JSON.parse refuses, and finds the same in what both accept", () => {
+  test("accepts nothing that JSON.parse rejects, and finds the same in what both accept", () => {
     let refusedByBoth = 0
     let acceptedByBoth = 0
     fc.assert(
@@ -57,12 +57,12 @@ describe("the fast path", () => {
     expect(acceptedByBoth).toBeGreaterThan(rounds(100))
   })
 
-  test("depends on no byte outside the span it is given", () => {
+  test("depends on no byte outside the given span", () => {
     const around = fc.uint8Array({ maxLength: 12 })
     fc.assert(
       fc.property(kubernetesObject, mutated, around, around, (object, mutate, before, after) => {
         const bytes = mutate(Buffer.from(write(object)))
-        // A memory block of exactly this size: a read beyond it would throw.
+        // A memory block of exactly this size: a read past it would throw.
         const alone = Buffer.from(new Uint8Array(bytes).buffer)
         const embedded = Buffer.concat([before, bytes, after])
         const start = before.length
@@ -79,7 +79,7 @@ describe("the fast path", () => {
     )
   })
 
-  test("refuses every proper beginning of an object", () => {
+  test("rejects every incomplete object", () => {
     const text = Buffer.from(
       '{"apiVersion":"v1","metadata":{"name":"a\\u00e4","labels":{"b":"\\"c"},"n":[-1.5e+7,true,null]},"data":{"x":{}}}',
     )
@@ -102,12 +102,12 @@ describe("the fast path", () => {
     ["a duplicate member that does not count", '{"metadata":{},"status":1,"status":2}'],
     ["an escape in a key of interest", '{"metadata":{"n\\u0061me":"a"}}'],
     ["an escape in a reported string", '{"metadata":{"name":"\\u0061"}}'],
-    ["a uid that is no string", '{"metadata":{"uid":1}}'],
+    ["a uid that is not a string", '{"metadata":{"uid":1}}'],
     ["a namespace that is null", '{"metadata":{"namespace":null}}'],
-    ["owner references that are no array", '{"metadata":{"ownerReferences":{}}}'],
-    ["metadata that is no object", '{"metadata":[]}'],
+    ["owner references that are not an array", '{"metadata":{"ownerReferences":{}}}'],
+    ["metadata that is not an object", '{"metadata":[]}'],
     ["no metadata", '{"kind":"Status"}'],
-    ["no object", '[{"metadata":{}}]'],
+    ["a text that is not an object", '[{"metadata":{}}]'],
     ["two objects", '{"metadata":{}}{"metadata":{}}'],
     ["nothing", ""],
   ])("leaves %s to the slow path", (_, text) => {
@@ -115,7 +115,7 @@ describe("the fast path", () => {
     expect(scanner.scan(bytes, 0, bytes.length)).toBe(false)
   })
 
-  test("takes the array that looks like a true annotation for what it is", () => {
+  test("is not misled by an array that looks like a true annotation", () => {
     const bytes = Buffer.from('{"metadata":{"annotations":{"k8s.io/initial-events-end":[true]}}}')
     expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
     expect(scanner.initialEventsEnd).toBe(false)
@@ -151,7 +151,7 @@ describe("the slow path", () => {
     )
   })
 
-  test("reads objects with escapes in their keys, which the fast path refuses, and gives them the same fingerprint", () => {
+  test("reads objects with escapes in their keys, which the fast path rejects, and gives them the same fingerprint", () => {
     fc.assert(
       fc.property(kubernetesObject, spacing, (object, space) => {
         const plain = Buffer.from(write(object))
@@ -170,7 +170,7 @@ describe("the slow path", () => {
     )
   })
 
-  test("finds what JSON.parse finds in mutated objects, or says what is wrong with them", () => {
+  test("finds what JSON.parse finds in mutated objects, or reports what is wrong with them", () => {
     fc.assert(
       fc.property(kubernetesObject, spacing, mutated, (object, space, mutate) => {
         const bytes = mutate(Buffer.from(write(object, space)))
@@ -196,20 +196,20 @@ describe("the slow path", () => {
     return fieldsOf(slow.bytes, slow.start, slow.end, slowScanner)
   }
 
-  test("gives strings that JSON cannot write without escapes as their text", () => {
+  test("returns strings that JSON cannot write without escapes as their text", () => {
     expect(
       slowly('{"kind":"\\"","metadata":{"name":"a\\"b\\n","uid":"\\u00e4","namespace":"\\ud83d\\ude00"}}'),
     ).toMatchObject({ kind: '"', name: 'a"b\n', uid: "ä", namespace: "😀" })
   })
 
-  test("takes the last of duplicate members", () => {
+  test("uses the last of duplicate members", () => {
     expect(slowly('{"metadata":{"name":"a","uid":"1","n\\u0061me":"b"},"metadata":{"name":"c"}}')).toMatchObject({
       name: "c",
       uid: undefined,
     })
   })
 
-  test("takes null for absent, as Go clients do", () => {
+  test("treats null as absent, as Go clients do", () => {
     expect(slowly('{"kind":null,"metadata":{"name":null,"ownerReferences":null,"uid":"1"}}')).toMatchObject({
       kind: undefined,
       name: undefined,
@@ -226,7 +226,7 @@ describe("the slow path", () => {
     ['{"metadata":{"ownerReferences":{}}}', "metadata.ownerReferences is not an array"],
     ["[]", "not a JSON object"],
     ["7", "not a JSON object"],
-  ])("says why %s is no Kubernetes object", (text, reason) => {
+  ])("reports why %s is not a Kubernetes object", (text, reason) => {
     expect(slowly(text)).toBe(reason)
   })
 })

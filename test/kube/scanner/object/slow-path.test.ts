@@ -25,8 +25,8 @@ const objectionTo = (text: string): string => {
   return scan instanceof UnreadableError ? scan.reason : "none"
 }
 /**
- * V8 takes a key for the one it has met at that place in an earlier object if the raw text begins with it and as many
- * characters come out: `\u006f` for `object` written `\u006fbject`.
+ * V8 mistakes a key for the one it found at that place in an earlier object if the raw text starts with it and has the same decoded length:
+ * `\u006f` for `object` written `\u006fbject`.
  */
 describe("a key with escapes is not mistaken for a key with a backslash met before (nodejs/node#63785)", () => {
   test("in a line", () => {
@@ -42,7 +42,7 @@ describe("a key with escapes is not mistaken for a key with a backslash met befo
     expect(met).toHaveProperty("kind")
   })
 
-  test("by whoever uses JSON.parse in this process after an object with such a key was read here", () => {
+  test("by other code that uses JSON.parse in this process after an object with such a key was read here", () => {
     const member = String.raw`"kind":"x","k\\":1`
     expect(readLine(`{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u"},"holder":{${member}}}}`).name).toBe(
       "a",
@@ -56,7 +56,7 @@ describe("what is not JSON", () => {
     ["", "not JSON: nothing but white space"],
     ['{"data":{"password":"hunter2"', "not JSON: no closing brace at its end"],
     ['{"data":{"password":hunter2}}', "not JSON: something before its last byte is out of place"],
-  ])("is described without quoting it, for it may be a Secret: %s", (text, reason) => {
+  ])("is described without quoting it, because it may be a Secret: %s", (text, reason) => {
     expect(objectionTo(text)).toBe(reason)
   })
 })

@@ -31,14 +31,14 @@ beforeAll(() => {
   simd = created
 })
 
-/** Whether the pass takes the object, with `before` bytes of something else in front and a quote behind. */
+/** Whether the pass accepts the object, with `before` bytes of something else in front and a quote after it. */
 const takes = (text: string | Uint8Array, before = 0): boolean => {
   const own = Buffer.from(text)
   const bytes = Buffer.concat([Buffer.alloc(before, "x"), own, Buffer.from('"}')])
   return simd.scanObject(content, bytes, before, before + own.length)
 }
 
-/** An object of which `value` is the spec. */
+/** An object with `value` as its spec. */
 const around = (value: string): string => `{"metadata":{},"spec":${value}}`
 
 const isJson = (bytes: Uint8Array): boolean => {
@@ -51,14 +51,14 @@ const isJson = (bytes: Uint8Array): boolean => {
 }
 
 describe("the WebAssembly pass", () => {
-  test("is built from the sources that stand beside it", () => {
+  test("is built from the sources beside it", () => {
     const folder = new URL("../../../../src/kube/scanner/simd/assembly/", import.meta.url)
     const hash = createHash("sha256")
     for (const name of readdirSync(folder).toSorted()) hash.update(readFileSync(new URL(name, folder)))
     expect(simdSource).toBe(hash.digest("hex"))
   })
 
-  test("takes every compact object, wherever it stands", () => {
+  test("accepts every compact object, at any position", () => {
     fc.assert(
       fc.property(kubernetesObject, fc.nat({ max: 40 }), (object, before) => {
         expect(takes(write(object), before)).toBe(true)
@@ -67,7 +67,7 @@ describe("the WebAssembly pass", () => {
     )
   })
 
-  test("never takes what is not valid, however the bytes were changed", () => {
+  test("never accepts invalid bytes, however they were changed", () => {
     let taken = 0
     let refused = 0
     fc.assert(
@@ -83,7 +83,7 @@ describe("the WebAssembly pass", () => {
     expect([taken > rounds(200), refused > rounds(200)]).toEqual([true, true])
   })
 
-  test("makes the same fingerprint as the pass in TypeScript", () => {
+  test("computes the same fingerprint as the pass in TypeScript", () => {
     let taken = 0
     const pointers = [
       "/spec/a",
@@ -118,7 +118,7 @@ describe("the WebAssembly pass", () => {
     expect(taken).toBeGreaterThan(rounds(500))
   })
 
-  test("reads escape sequences at every place of a block", () => {
+  test("reads escape sequences at every position of a block", () => {
     const escapes = ['\\"', "\\\\", '\\\\\\"', "\\n", "\\u00e9", "\\\\\\\\", '\\"\\"\\"']
     for (const sequence of escapes) {
       for (let before = 0; before < 140; before++) {
@@ -183,13 +183,13 @@ describe("the WebAssembly pass", () => {
     expect(takes(text)).toBe(false)
   })
 
-  test("leaves what is nested deeper than its stack to the other pass", () => {
+  test("leaves objects nested deeper than its stack to the other pass", () => {
     const nested = (depth: number): string => around("[".repeat(depth) + "]".repeat(depth))
     expect(takes(nested(4097))).toBe(true)
     expect(takes(nested(4098))).toBe(false)
   })
 
-  test("leaves what is larger than its memory to the other pass, and is not confused by it afterwards", () => {
+  test("leaves objects larger than its memory to the other pass, and is not confused by them afterwards", () => {
     const limit = 1024 * 1024
     const large = (length: number): string => around(JSON.stringify("x".repeat(length - around('""').length)))
     expect(takes(large(limit + 1))).toBe(false)
@@ -201,7 +201,7 @@ describe("the WebAssembly pass", () => {
     expect(takes(quotes.slice(0, -1))).toBe(false)
   })
 
-  test("does not see what an earlier, longer span left behind its own", () => {
+  test("ignores what an earlier, longer span left after its own", () => {
     expect(takes(around(JSON.stringify({ text: "y".repeat(100) })))).toBe(true)
     expect(takes('{"metadata":{},"spec":{"text":"yyyy')).toBe(false)
     expect(takes('{"metadata":{},"spec":{"text":"yyyy"')).toBe(false)
@@ -233,7 +233,7 @@ describe("the WebAssembly pass", () => {
 })
 
 describe("scanners that share the pass", () => {
-  test("each go by their own rules", () => {
+  test("each use their own rules", () => {
     const one = new ObjectScanner(rulesOf("content", ["/spec/a"]))
     const other = new WatchLineScanner(rulesOf("content", ["/spec/b"]))
     const prints = (a: number, b: number) => {
@@ -253,7 +253,7 @@ describe("scanners that share the pass", () => {
   test.each([
     ["reach too deep", `/spec${"/a".repeat(80)}`],
     ["name a key that is too long", `/spec/${"k".repeat(300)}`],
-  ])("go without it when their rules %s", (_what, pointer) => {
+  ])("work without it when their rules %s", (_what, pointer) => {
     const rules = rulesOf("content", [pointer])
     expect(encodeRules("content", compileMemberTrie(rules))).toBeUndefined()
     const bytes = Buffer.from(around('{"a":1}'))

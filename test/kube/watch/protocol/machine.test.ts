@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import type { Input } from "../../../../src/kube/watch/protocol/protocol.ts"
 import { complete, describePhase, status, truncated, type World, worldIn } from "../machine-world.ts"
 
-/** Each input with a name, about one stream where it is about any. */
+/** Each input with a name, about one stream if it is about any. */
 const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
   start: { type: "start", resumeVersion: "5", clusterUid: undefined },
   stop: { type: "stop" },
@@ -42,7 +42,7 @@ const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
 const inputNames = Object.keys(inputsOf(0))
 const phaseNames = Object.keys(worldIn) as ReadonlyArray<keyof typeof worldIn>
 
-/** Where inputs lead from a phase: every input that is not mentioned changes nothing and asks for nothing. */
+/** Where inputs lead from a phase: every input that is not mentioned changes nothing and causes no command. */
 const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly [inputs: string, phase: string]>>> = {
   idle: [["start", "discovering"]],
   discovering: [
@@ -117,7 +117,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["refused 401, refused 403, refused 422, refused 429, in-stream 500", "backing off to watch"],
     ["malformed, silent", "backing off to watch"],
     ["refused 504", "backing off to probe"],
-    // After a second in which nothing came at all.
+    // After a second in which nothing arrived.
     ["complete, truncated, hung up", "probing"],
   ],
   "watching with a successor": [
@@ -149,7 +149,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
   stopped: [],
 }
 
-/** The same for inputs about the successor: short of a line that cannot be read, nothing of it disturbs the old watch. */
+/** The same for inputs about the successor: except for a malformed line, none of them disturbs the old watch. */
 const successorTransitions: ReadonlyArray<readonly [inputs: string, phase: string]> = [
   ["bookmark", "watching with a successor"],
   [inputNames.filter((name) => name.startsWith("refused")).join(", "), "watching"],
@@ -180,11 +180,11 @@ describe.each(phaseNames)("in phase %s", (phase) => {
     expectStep(world, inputsOf(world.stream)[name] as Input, expected.get(name))
   })
 
-  test("the table names only inputs that there are", () => {
+  test("the table names only inputs that exist", () => {
     expect(inputNames).toEqual(expect.arrayContaining([...expected.keys()]))
   })
 
-  test("what a closed or unknown stream says is ignored", () => {
+  test("events of a closed or unknown stream are ignored", () => {
     for (const stream of [0, 99]) {
       for (const [name, input] of Object.entries(inputsOf(stream))) {
         if (!("stream" in input)) continue

@@ -1,10 +1,10 @@
-/** What a Status means for a list or watch, and what to add to RBAC when it is a missing permission. */
+/** The meaning of a Status for a list or watch, and the missing RBAC rule if it is a missing permission. */
 import { describe, expect, test } from "vitest"
 import { type ApiStatus, readStatus } from "../../../../src/kube/status.ts"
 import { permissionHint } from "../../../../src/kube/watch/protocol/permission-hint.ts"
 import { classify } from "../../../../src/kube/watch/protocol/refusal.ts"
 
-/** As API servers write them; the texts are those of Kubernetes 1.34 unless another is named. */
+/** As API servers write them; the texts are those of Kubernetes 1.34 unless another version is named. */
 const statuses: ReadonlyArray<readonly [expected: ReturnType<typeof classify>, status: object]> = [
   ["expired", { code: 410, reason: "Expired", message: "too old resource version: 5 (1000)" }],
   ["expired", { code: 410, reason: "Gone" }],
@@ -38,7 +38,7 @@ test.each(statuses)("is %s: %j", (expected, status) => {
   expect(classify(read(status))).toBe(expected)
 })
 
-describe("a permission that is missing", () => {
+describe("a missing permission", () => {
   test.each([
     [
       "/api/v1/pods",

@@ -4,14 +4,14 @@ import { describe, expect, test } from "vitest"
 import { parseResourceVersion } from "../../../../src/kube/resource-version.ts"
 import { DeliveredVersions } from "../../../../src/kube/watch/protocol/versions.ts"
 
-/** As a session takes a version off a stream. */
+/** As a session passes on a version from a stream. */
 const take = (versions: DeliveredVersions, text: string): boolean => {
   const version = parseResourceVersion(text)
   return version === undefined ? versions.takeUnseen(text) : versions.takeNewer(version)
 }
 
 describe("integer versions", () => {
-  test("are new when they are above all before them, and only then", () => {
+  test("are new only when they are above all previous ones", () => {
     const version = fc.oneof(fc.nat(50), fc.bigInt({ min: 2n ** 53n - 5n, max: 2n ** 53n + 5n }))
     fc.assert(
       fc.property(fc.array(version), (given) => {
@@ -26,7 +26,7 @@ describe("integer versions", () => {
     )
   })
 
-  test("that a bookmark or list has passed are old; a bookmark never goes back", () => {
+  test("that a bookmark or list has passed are old; a bookmark never moves back", () => {
     const versions = new DeliveredVersions()
     versions.reset("100")
     expect(take(versions, "100")).toBe(false)
@@ -35,7 +35,7 @@ describe("integer versions", () => {
     expect([take(versions, "150"), versions.text, take(versions, "151")]).toEqual([false, "150", true])
   })
 
-  test("of another history begin below", () => {
+  test("of another history may start lower", () => {
     const versions = new DeliveredVersions()
     versions.reset("100")
     versions.reset(undefined)
@@ -53,7 +53,7 @@ describe("opaque versions", () => {
         versions.reset("list-version")
         const seen = new Set<string>()
         let last = "list-version"
-        // A leading zero would be lost where an integer is read first; no server is known to write one.
+        // Reading it as an integer would lose a leading zero; no server is known to write one.
         for (const text of given.filter((each) => !/^0./.test(each))) {
           expect(take(versions, text)).toBe(!seen.has(text))
           if (!seen.has(text)) last = text
@@ -72,7 +72,7 @@ describe("opaque versions", () => {
     expect(versions.text).toBe("c")
   })
 
-  test("a bookmark at a version passed long ago does not go back, one at an unknown version goes there", () => {
+  test("a bookmark at a version passed long ago does not move back, one at an unknown version moves there", () => {
     const versions = new DeliveredVersions()
     versions.reset("start")
     take(versions, "a")
@@ -83,7 +83,7 @@ describe("opaque versions", () => {
     expect(versions.text).toBe("later")
   })
 
-  test("one that looks like an integer is taken as a name", () => {
+  test("one that looks like an integer is treated as opaque", () => {
     const versions = new DeliveredVersions()
     versions.reset("start")
     expect(["900", "e1", "100", "900", "100"].map((version) => take(versions, version))).toEqual([
@@ -99,7 +99,7 @@ describe("opaque versions", () => {
     expect([take(versions, "8"), versions.text]).toEqual([true, "8"])
   })
 
-  test("are remembered for 16,384 events, and memory does not grow beyond", () => {
+  test("are remembered for 16,384 events, and memory is bounded", () => {
     const versions = new DeliveredVersions()
     versions.reset("start")
     for (let index = 0; index < 16_384; index++) take(versions, `v${index}`)

@@ -1,4 +1,4 @@
-/** The paths that lists, watches and probes are asked for by. */
+/** The paths of lists, watches and probes. */
 import { describe, expect, test } from "vitest"
 import {
   pagePath,
@@ -46,11 +46,11 @@ describe("paths", () => {
     expect(path).toBe(`/api/v1/pods?${query}`)
   })
 
-  test("everything, as it is now, is asked for without any query", () => {
+  test("the current state of everything needs no query", () => {
     expect(wholeListPath(all, undefined)).toBe("/api/v1/pods")
   })
 
-  test("selectors go with every request, encoded", () => {
+  test("selectors are sent with every request, encoded", () => {
     const paths = [
       streamingListPath(some, undefined, 1),
       pagePath(some, 5, undefined, undefined),

@@ -1,4 +1,4 @@
-/** Readers of single responses: the same events however the bytes are cut, and an end for every stream. */
+/** Readers of single responses: the same events however the bytes are split, and an end for every stream. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { StreamEnd } from "../../../../src/kube/http/response-handler.ts"
@@ -15,7 +15,7 @@ const line = (type: string, content: object): string => `${JSON.stringify({ type
 const bookmark = (version: number, isEnd = false): string =>
   line("BOOKMARK", object(version, isEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}))
 
-/** Writes down what a reader says; `closeAt` disowns it after that many sayings, as a session may. */
+/** Records the events of a reader; `closeAt` disowns it after that many events, as a session may. */
 const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.POSITIVE_INFINITY) => {
   const said: string[] = []
   const say = (text: string): void => {
@@ -44,7 +44,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
     let start = 0
     for (const piece of [...pieces, whole.length]) {
       const end = Math.min(whole.length, start + piece)
-      // As the connection does: a buffer that is used again.
+      // As in the connection: a buffer that is reused.
       const buffer = Buffer.concat([Buffer.from("before"), whole.subarray(start, end), Buffer.from("behind")])
       if (end > start) reader.data(buffer, 6, 6 + end - start)
       reader.readDone()
@@ -70,7 +70,7 @@ describe("a watch", () => {
     line("DELETED", object(4)) +
     bookmark(5)
 
-  test("says the same however its bytes are cut", () => {
+  test("reports the same however its bytes are split", () => {
     fc.assert(
       fc.property(
         cuts,
@@ -96,7 +96,7 @@ describe("a watch", () => {
     )
   })
 
-  test("says nothing more after it was closed, wherever that happens", () => {
+  test("reports nothing more after it was closed, wherever that happens", () => {
     for (let closeAt = 1; closeAt <= 7; closeAt++) {
       const { said, receive, reader } = watch(true, closeAt)
       reader.head(200, noHeaders)
@@ -112,7 +112,7 @@ describe("a watch", () => {
     ["without uid", line("ADDED", object(1, { uid: "" }))],
     ["without version", line("ADDED", object(""))],
     ["that is a bookmark without version", line("BOOKMARK", object(""))],
-  ])("stops at a line %s, which it places in the stream", (_, bad) => {
+  ])("stops at a line %s and reports its position in the stream", (_, bad) => {
     const { said, receive, reader } = watch()
     reader.head(200, noHeaders)
     const good = line("ADDED", object(1))
@@ -121,7 +121,7 @@ describe("a watch", () => {
     expect(said.slice(2)).toEqual(["object 1 false 1", expect.stringContaining(`at byte ${good.length}`)])
   })
 
-  test("hands an ERROR on with its Status, or as a 500 without one, and nothing after it", () => {
+  test("passes on an ERROR with its Status, or as a 500 without one, and nothing after it", () => {
     for (const [content, expected] of [
       [{ kind: "Status", code: 410, message: "too old" }, "error 410 too old"],
       [{ reason: "?" }, "error 500 an ERROR event without a Status"],
@@ -134,7 +134,7 @@ describe("a watch", () => {
     }
   })
 
-  test("tells the server's time when the server does", () => {
+  test("reports the server's time if the server sends it", () => {
     for (const [date, expected] of [
       ["Sat, 21 Nov 2026 12:00:00 GMT", "opened 1795262400000"],
       ["yesterday", "opened undefined"],
@@ -155,7 +155,7 @@ describe("a watch", () => {
     ],
     [{ tag: "malformed", message: "bad chunk" }, "ended malformed: bad chunk, 7 bytes of a line were truncated"],
     [{ tag: "timeout", afterMs: 5, message: "late" }, "ended timeout: late, 7 bytes of a line were truncated"],
-  ])("tells how it ended: %j", (end, expected) => {
+  ])("reports how it ended: %j", (end, expected) => {
     const { said, receive, reader } = watch()
     reader.head(200, noHeaders)
     receive('{"type"')
@@ -163,7 +163,7 @@ describe("a watch", () => {
     expect(said.at(-1)).toBe(expected)
   })
 
-  test("that never had an answer has ended as well", () => {
+  test("that never got a response has ended too", () => {
     const { said, reader } = watch()
     reader.end({ tag: "connection", code: "ECONNREFUSED", message: "refused" })
     expect(said).toEqual(["ended connection: refused (ECONNREFUSED)"])
@@ -171,7 +171,7 @@ describe("a watch", () => {
 })
 
 describe("a refusal", () => {
-  test("is told with its Status and Retry-After, once it is complete or cut off", () => {
+  test("is reported with its Status and Retry-After, once it is complete or truncated", () => {
     for (const end of [complete, { tag: "truncated" }] as const) {
       const { said, receive, reader } = watch()
       reader.head(429, new Map([["retry-after", "7"]]))
@@ -181,7 +181,7 @@ describe("a refusal", () => {
     }
   })
 
-  test("of a proxy is told by what it wrote, of which little is kept", () => {
+  test("of a proxy is reported with its text, of which little is kept", () => {
     const { said, receive, reader } = page()
     reader.head(502, noHeaders)
     receive("<html><title>Bad Gateway</title>")
@@ -197,7 +197,7 @@ describe("a page of a list", () => {
   const list = (metadata: object) =>
     JSON.stringify({ kind: "ConfigMapList", metadata, items: [object(1), object(2, { name: "b" })] })
 
-  test("says the same however its bytes are cut, whether its metadata come first or last", () => {
+  test("reports the same however its bytes are split, whether its metadata come first or last", () => {
     const { metadata, items, kind } = JSON.parse(list({ resourceVersion: "9", continue: "more" })) as Record<
       string,
       unknown
@@ -216,7 +216,7 @@ describe("a page of a list", () => {
   test.each([
     ["cut off", list({ resourceVersion: "9" }).slice(0, -1), "malformed the list ends before its closing brace"],
     ["without version", list({}), "malformed the list has no metadata.resourceVersion"],
-    ["no list", "[]", "malformed"],
+    ["that is not a list", "[]", "malformed"],
     [
       "with an item without uid",
       list({ resourceVersion: "9" }).replace('"uid":"u"', '"uid":""'),
@@ -239,7 +239,7 @@ describe("a page of a list", () => {
     expect(said.at(-1)).toBe("ended truncated: the server closed the connection")
   })
 
-  test("an empty one is a page of nothing; items may be null, as Go writes an empty slice", () => {
+  test("an empty one has no items; items may be null, as Go writes an empty slice", () => {
     for (const items of ["[]", "null"]) {
       const { said, receive, reader } = page()
       reader.head(200, noHeaders)

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest"
 import { applyJsonPatch } from "../../../../src/sandbox/patch/json/json-patch.ts"
 import { isJsonObject, type JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
 import { applyMergePatch } from "../../../../src/sandbox/patch/json/merge-patch.ts"
-import { InapplicablePatchError, PatchTooLargeError } from "../../../../src/sandbox/patch/patch-failure.ts"
 import { rounds } from "../../../harness/effort.ts"
+
+const inapplicable = expect.objectContaining({ _tag: "PatchError", code: 422 })
 
 interface Operation {
   readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test"
@@ -109,7 +110,7 @@ describe("a JSON patch", () => {
         const given = JSON.stringify([document, operations])
         const expected = naive(document, operations)
         if (expected === undefined) {
-          expect(() => applyJsonPatch(document, operations)).toThrow(InapplicablePatchError)
+          expect(() => applyJsonPatch(document, operations)).toThrow(inapplicable)
         } else {
           expect(applyJsonPatch(document, operations)).toEqual(expected)
         }
@@ -122,7 +123,9 @@ describe("a JSON patch", () => {
   it("takes ten thousand operations and refuses one more", () => {
     const operations = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/list/-", value: 1 }))
     expect((applyJsonPatch({ list: [] }, operations) as { list: number[] }).list).toHaveLength(10_000)
-    expect(() => applyJsonPatch({ list: [] }, [...operations, ...operations.slice(0, 1)])).toThrow(PatchTooLargeError)
+    expect(() => applyJsonPatch({ list: [] }, [...operations, ...operations.slice(0, 1)])).toThrow(
+      expect.objectContaining({ code: 413 }),
+    )
   })
 
   it("does not double a document without end", () => {
@@ -150,10 +153,8 @@ describe("a JSON patch", () => {
     ])
     expect(JSON.stringify(patched)).toBe(`{"a":{"${name}":{"polluted":true,"more":1}}}`)
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined()
-    expect(() => applyJsonPatch(document, [{ op: "remove", path: `/a/${name}` }])).toThrow(InapplicablePatchError)
-    expect(() => applyJsonPatch(document, [{ op: "add", path: `/a/${name}/x`, value: 1 }])).toThrow(
-      InapplicablePatchError,
-    )
+    expect(() => applyJsonPatch(document, [{ op: "remove", path: `/a/${name}` }])).toThrow(inapplicable)
+    expect(() => applyJsonPatch(document, [{ op: "add", path: `/a/${name}/x`, value: 1 }])).toThrow(inapplicable)
   })
 })
 

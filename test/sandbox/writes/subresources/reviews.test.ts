@@ -123,8 +123,7 @@ describe("tokens", () => {
     const status = (audiences?: ReadonlyArray<string>) => ask(path, { spec: { token, audiences } }).body.status
     expect(status()).toEqual({ authenticated: true, user, audiences: [issuer] })
     expect(status(["other", "third"])).toEqual({ authenticated: true, user, audiences: ["other"] })
-    const mismatch = `token audiences ["${issuer}" "other"] is invalid for the target audiences ["third"]`
-    expect(status(["third"])).toEqual({ user: {}, error: `[invalid bearer token, ${mismatch}]` })
+    expect(status(["third"])).toEqual({ user: {}, error: "invalid bearer token for these audiences" })
   })
 
   test("must be given", () => {

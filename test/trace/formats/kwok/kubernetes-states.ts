@@ -1,4 +1,4 @@
-/** Arbitrary pairs of states of Kubernetes objects, with the lists that a strategic merge patch treats in its own ways. */
+/** Arbitrary pairs of states of Kubernetes objects, with the lists that a strategic merge patch treats specially. */
 
 import fc from "fast-check"
 import type { JsonObject, JsonValue } from "../../../../src/trace/json/exact-json.ts"

@@ -1,4 +1,4 @@
-/** kwok recordings: what is written, what is read back, and what is refused. */
+/** kwok recordings: what is written, what is read back, and what is rejected. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -72,7 +72,7 @@ const named = (state: JsonObject): JsonObject => {
 }
 
 describe("a kwok recording", () => {
-  test("begins with the start snapshot as plain objects; changes follow with their offsets in nanoseconds", () => {
+  test("starts with the start snapshot as plain objects; changes follow with their offsets in nanoseconds", () => {
     const state = (replicas: number): JsonObject => named({ spec: { replicas } })
     const gvk = "apps/v1.Deployment"
     const documents = documentsOf(
@@ -96,7 +96,7 @@ describe("a kwok recording", () => {
     ])
   })
 
-  test("counts from its first change if its window is from 0 on: kwok would wait 56 years for it", () => {
+  test("counts from its first change if its window starts at 0: kwok would wait 56 years for it", () => {
     const fromZero = { ...header, window: { start: 0, end: start + 2_000_000 } }
     const items = [event({ state: named({}) }), event({ action: "deleted", time: start + 1_500_000 })]
     const yaml = written(fromZero, ...items)
@@ -104,14 +104,14 @@ describe("a kwok recording", () => {
     expect(statesOf(read(yaml))).toEqual(statesOf(items))
   })
 
-  test("has its times to the microsecond also where they are further apart than a number of nanoseconds is exact", () => {
+  test("has its times to the microsecond even if they are further apart than nanoseconds are exact", () => {
     // 1,795,296,783,082,000,000 ns: the nearest number is less.
     const time = 1_795_296_783_082_001
     const back = read(written({ ...header, window: { start: 1, end: time + 1 } }, event({ time, state: named({}) })))
     expect(back.map((item) => item.type === "event" && item.event.time).at(-1)).toBe(time)
   })
 
-  test("has offsets that rise: kwok reads through a heap, which mixes up what is equal", () => {
+  test("has increasing offsets: kwok reads through a heap, which reorders equal ones", () => {
     const creations = Array.from({ length: 5 }, (_, index) =>
       event({ name: `p${index}`, time: start + 1000, state: { metadata: { name: `p${index}`, namespace: "shop" } } }),
     )
@@ -119,14 +119,14 @@ describe("a kwok recording", () => {
     expect(offsets).toEqual([1_000_000, 1_000_001, 1_000_002, 1_000_003, 1_000_004])
   })
 
-  test("does not tell of changes that leave nothing for replay", () => {
+  test("leaves out changes of which nothing remains for replay", () => {
     const state = (phase: string): JsonObject => named({ spec: {}, status: { phase } })
     expect(
       documentsOf(written(header, event({ state: state("Pending") }), event({ state: state("Running") }))),
     ).toHaveLength(1)
   })
 
-  test("writes the whole object where a patch cannot say the change", () => {
+  test("writes the whole object if a patch cannot express the change", () => {
     const state = (...protocols: ReadonlyArray<string>): JsonObject =>
       named({ spec: { ports: protocols.map((protocol) => ({ port: 53, protocol })) } })
     const changes = [
@@ -161,7 +161,7 @@ describe("a kwok recording", () => {
     ])
   })
 
-  test("leaves gaps out and says so", () => {
+  test("leaves out gaps and counts them", () => {
     const encoder = kwokEncoder()
     const gap = {
       type: "gap",
@@ -179,7 +179,7 @@ describe("a kwok recording", () => {
     expect(encoder.leftOut).toEqual({ gaps: 1, incomplete: 1, objects: new Map() })
   })
 
-  test("read back, tells of every state at its time, and written again has the same documents", () => {
+  test("read back, has every state at its time, and written again has the same documents", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(pair, fc.nat(3), fc.boolean()), { maxLength: 8 }),
@@ -231,7 +231,7 @@ const podPatch =
   "resource:\n  version: v1\n  resource: pods\ntarget:\n  name: web\n  namespace: shop\ndurationNanosecond: 5000\n"
 
 describe("a recording that kwok made", () => {
-  test("is read: relative times are made absolute, and lists of objects are one document each", () => {
+  test("is read: relative times become absolute, and lists of objects are one document each", () => {
     const yaml = `apiVersion: v1
 kind: Pod
 metadata:
@@ -259,20 +259,25 @@ template:
   test.each([
     ["", 0, /no document/],
     ["hello: world\n", 0, /apiVersion or kind/],
-    ["- 1\n", 0, /no object/],
+    ["- 1\n", 0, /not an object/],
     ["apiVersion: v1\nkind: Pod\nmetadata: {}\n", 0, /without a name/],
     ["apiVersion: v1\nkind: Pod\nmetadata:\n  name: [a\n", 46, /flow/i],
     [patchDocument(`${podPatch}method: patch\ntemplate: {}\n`), 0, /not there/],
-    [patchDocument(`${podPatch}method: delete\n`), 0, /not there/],
+    [patchDocument(`${podPatch}method: delete\n`), 0, /does not exist/],
     [patchDocument(`${podPatch}method: create\n`), 0, /without template/],
-    [patchDocument(`${podPatch}method: upsert\n`), 0, /none of create, patch, delete/],
+    [patchDocument(`${podPatch}method: upsert\n`), 0, /not one of create, patch, delete/],
     [patchDocument("method: delete\n"), 0, /without resource or target/],
+    [
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {}\n---\n${patchDocument(`${podPatch}method: patch\ntemplate: {spec: {$patch: x}}\n`)}`,
+      77,
+      /Kubernetes refuses: unknown \$patch directive/,
+    ],
     [patchDocument(`${podPatch.replace("5000", "soon")}method: create\ntemplate: {}\n`), 0, /durationNanosecond/],
     [patchDocument(`${podPatch}method: create\ntemplate: {}\n`), 0, /apiVersion or kind/],
     ["# kubereel: {\n", 0, /comment/],
     ["# kubereel: []\n", 0, /comment/],
     ["apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\nkind: Pod\n", 49, /apiVersion or kind/],
-  ])("%j is refused at byte %i", (yaml, offset, reason) => {
+  ])("%j is rejected at byte %i", (yaml, offset, reason) => {
     let failure: unknown
     try {
       read(yaml)
@@ -285,7 +290,7 @@ template:
     expect(failure.detail).toMatch(reason)
   })
 
-  test("or anybody else, and then damaged, is read or refused", () => {
+  test("even if damaged, whoever made it, is read or rejected", () => {
     const whole = fc.constant(
       Buffer.from(
         written(
@@ -347,12 +352,12 @@ describe("an object for replay", () => {
     })
   })
 
-  test("keeps a cluster-scoped owner that the trace holds", () => {
+  test("keeps a cluster-scoped owner that is in the trace", () => {
     const { metadata } = replayObject("v1.Pod", recorded, (gvk, namespace) => gvk === "v1.Node" && namespace === "")
     expect(isJsonObject(metadata) && metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "n1" }])
   })
 
-  test("a pod whose owner is not in the trace is one without owner, so that twice is the same as once", () => {
+  test("a pod whose owner is not in the trace has none, so that repeating it changes nothing", () => {
     const once = replayObject("v1.Pod", recorded, () => false)
     expect(once.spec).toEqual({ containers: [] })
     expect(replayObject("v1.Pod", once, () => false)).toEqual(once)
@@ -364,7 +369,7 @@ describe("an object for replay", () => {
     expect(replayObject("example.com/v1.Pod", bare, () => true).spec).toEqual({ nodeName: "n1" })
   })
 
-  test("twice is the same as once", () => {
+  test("repeating it changes nothing", () => {
     const once = replayObject("v1.Pod", recorded, () => true)
     expect(replayObject("v1.Pod", once, () => true)).toEqual(once)
   })

@@ -2,13 +2,16 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { applyStrategicPatch } from "../../../../src/trace/formats/kwok/strategic-apply.ts"
+import { mergeRulesOf } from "../../../../src/trace/formats/kwok/merge-rules.ts"
 import { strategicDiff } from "../../../../src/trace/formats/kwok/strategic-diff.ts"
 import type { JsonObject } from "../../../../src/trace/json/exact-json.ts"
+import { strategicMerge } from "../../../../src/trace/strategic-merge/strategic-merge.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { pair } from "./kubernetes-states.ts"
 
 const deployment = "apps/v1.Deployment"
+const applied = (gvk: string, object: JsonObject, patch: JsonObject): JsonObject =>
+  strategicMerge(object, patch, mergeRulesOf(gvk))
 const withContainers = (...containers: ReadonlyArray<JsonObject>): JsonObject => ({
   spec: { template: { spec: { containers } } },
 })
@@ -23,7 +26,7 @@ describe("the patch between two states", () => {
         const patch = strategicDiff(gvk, before, after)
         if (patch === undefined) return
         patches++
-        expect(applyStrategicPatch(gvk, before, patch)).toEqual(after)
+        expect(applied(gvk, before, patch)).toEqual(after)
       }),
       { numRuns: rounds(500) },
     )
@@ -38,7 +41,7 @@ describe("the patch between two states", () => {
     )
   })
 
-  test("names what changed and nothing else", () => {
+  test("contains only the changes", () => {
     const before = withContainers(
       { name: "web", image: "nginx:1.25", env: [{ name: "A", value: "1" }] },
       { name: "log" },
@@ -52,7 +55,7 @@ describe("the patch between two states", () => {
     })
   })
 
-  test("removes by null, and list elements by their key", () => {
+  test("removes with null, and list elements by their key", () => {
     const before = { metadata: { labels: { a: "1", b: "2" } }, ...withContainers({ name: "web" }, { name: "log" }) }
     const after = { metadata: { labels: { b: "2" } }, ...withContainers({ name: "web" }) }
     expect(strategicDiff(deployment, before, after)).toMatchObject({ metadata: { labels: { a: null } } })
@@ -61,7 +64,7 @@ describe("the patch between two states", () => {
     })
   })
 
-  test("says the order where there are new elements: the API server would put them first", () => {
+  test("states the order if there are new elements: the API server would put them first", () => {
     expect(
       containersOf(
         strategicDiff(deployment, withContainers({ name: "b" }), withContainers({ name: "b" }, { name: "a" })),
@@ -69,7 +72,7 @@ describe("the patch between two states", () => {
     ).toEqual({ "$setElementOrder/containers": [{ name: "b" }, { name: "a" }], containers: [{ name: "a" }] })
   })
 
-  test("replaces the lists of custom resources as a whole: their schemas know no merge keys", () => {
+  test("replaces the lists of custom resources as a whole: their schemas have no merge keys", () => {
     const of = (image: string): JsonObject => ({ spec: { containers: [{ name: "a", image }, { name: "b" }] } })
     expect(strategicDiff("ml.example.com/v1.Training", of("x"), of("y"))).toEqual(of("y"))
   })
@@ -100,12 +103,12 @@ describe("the patch between two states", () => {
     expect(strategicDiff(gvk, before, after)).toBeUndefined()
   })
 
-  test("leaves both states as they were", () => {
+  test("leaves both states unchanged", () => {
     fc.assert(
       fc.property(pair, ({ gvk, before, after }) => {
         const frozen = JSON.stringify([before, after])
         const patch = strategicDiff(gvk, before, after)
-        if (patch !== undefined) applyStrategicPatch(gvk, before, patch)
+        if (patch !== undefined) applied(gvk, before, patch)
         expect(JSON.stringify([before, after])).toBe(frozen)
       }),
     )
@@ -166,10 +169,36 @@ const kubernetesPatches: ReadonlyArray<
     { metadata: { labels: { $patch: "delete" } } },
     { metadata: { labels: {} } },
   ],
+  [
+    "a changed condition",
+    "v1.Pod",
+    {
+      status: {
+        conditions: [
+          { type: "Ready", status: "False" },
+          { type: "PodScheduled", status: "True" },
+        ],
+      },
+    },
+    {
+      status: {
+        "$setElementOrder/conditions": [{ type: "Ready" }, { type: "PodScheduled" }],
+        conditions: [{ status: "True", type: "Ready" }],
+      },
+    },
+    {
+      status: {
+        conditions: [
+          { type: "Ready", status: "True" },
+          { type: "PodScheduled", status: "True" },
+        ],
+      },
+    },
+  ],
 ]
 
 describe("a patch that Kubernetes made", () => {
   test.each(kubernetesPatches)("%s is applied as Kubernetes does", (_, gvk, before, patch, after) => {
-    expect(applyStrategicPatch(gvk, before, patch)).toEqual(after)
+    expect(applied(gvk, before, patch)).toEqual(after)
   })
 })

@@ -1,4 +1,4 @@
-/** Our YAML, read by a reader of YAML 1.2 and by one of 1.1, which Kubernetes' tools are. */
+/** Our YAML, read by a reader of YAML 1.2 and by one of 1.1, as in Kubernetes' tools. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -11,7 +11,7 @@ import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, text } from "../../json-values.ts"
 
 describe("an object as YAML", () => {
-  test("comes back with every number and key", () => {
+  test("is read back with every number and key", () => {
     fc.assert(
       fc.property(jsonObject, (object) => {
         fc.pre(Object.keys(object).length > 0)
@@ -21,7 +21,7 @@ describe("an object as YAML", () => {
     )
   })
 
-  test("is the same to a reader of YAML 1.1, text as text", () => {
+  test("reads the same in YAML 1.1, text as text", () => {
     fc.assert(
       fc.property(
         fc.oneof(text, fc.constantFrom("y", "No", "1_000", "0o7", "012", "1:20", "~", "<<", ".5", "=", "1e3")),
@@ -35,7 +35,7 @@ describe("an object as YAML", () => {
     )
   })
 
-  test("has one line per value, so that no line begins a document", () => {
+  test("has one line per value, so that no line starts a document", () => {
     fc.assert(
       fc.property(jsonObject, (object) => {
         for (const line of formatYaml(object).split(/\r\n|[\n\r\u0085\u2028\u2029]/)) expect(line).not.toMatch(/^---/)
@@ -43,7 +43,7 @@ describe("an object as YAML", () => {
     )
   })
 
-  test("looks as Kubernetes' own does", () => {
+  test("looks like Kubernetes' own", () => {
     const object: JsonObject = {
       kind: "Pod",
       spec: { containers: [{ name: "a", args: ["-v", "1"], ports: [] }], replicas: 3, share: new IntegralFloat(1) },
@@ -63,7 +63,7 @@ spec:
     )
   })
 
-  test("of a key that is too long for a plain one is read all the same", () => {
+  test("with a key too long for a plain one can still be read", () => {
     const key = "k".repeat(5000)
     expect(yamlValue(formatYaml({ [key]: { a: 1 } }))).toEqual({ [key]: { a: 1 } })
   })
@@ -76,13 +76,13 @@ describe("a document", () => {
     ["a: 1\na: 2", /unique/i],
     ["? [1]\n: 2", /key/],
     ["a: .inf", /finite/],
-  ])("%j is refused", (source, reason) => {
+  ])("%j is rejected", (source, reason) => {
     expect(() => yamlValue(source)).toThrow(reason)
     expect(() => yamlValue(source)).toThrow(YamlValueError)
   })
 
-  test.each([2_000, 200_000])("that nests %i levels deep is refused", (depth) => {
-    expect(() => yamlValue(`${"[".repeat(depth)}${"]".repeat(depth)}`)).toThrow(/levels/)
+  test.each([2_000, 200_000])("that is nested %i levels deep is rejected", (depth) => {
+    expect(() => yamlValue(`${"[".repeat(depth)}${"]".repeat(depth)}`)).toThrow(/nested too deeply/)
   })
 
   test("of any text is a value or an error of its own", () => {
@@ -112,7 +112,7 @@ describe("a stream of documents", () => {
     return [...found, ...documents.end()].map(({ text: content, offset }) => [content, offset] as const)
   }
 
-  test.each([1, 2, 3, 1000])("is cut at its lines of dashes, in pieces of %i bytes", (size) => {
+  test.each([1, 2, 3, 1000])("is split at its lines of dashes, in pieces of %i bytes", (size) => {
     expect(split("a: 1\n---\nb: ü\n--- # next\n\n---\nc: 3", size)).toEqual([
       ["a: 1\n", 0],
       ["b: ü\n", 9],
@@ -120,7 +120,7 @@ describe("a stream of documents", () => {
     ])
   })
 
-  test("of nothing has none", () => {
+  test("that is empty has none", () => {
     expect(split("", 1)).toEqual([])
     expect(split("---\n---\n", 3)).toEqual([])
   })

@@ -57,7 +57,7 @@ const gap: GapEvent = {
 const written = (events: ReadonlyArray<TraceEvent>, snapshot: ReadonlyArray<ObjectEvent> = []): Buffer =>
   Buffer.concat([...writeNdjson(header, snapshot, events)])
 
-/** Items with an object's bytes copied, since they are lent. */
+/** Items with an object's bytes copied, since they are reused. */
 const read = (...chunks: Uint8Array[]): NdjsonItem[] => {
   const items: NdjsonItem[] = []
   for (const item of readNdjson(chunks))
@@ -129,7 +129,7 @@ describe("NDJSON traces", () => {
     ])
   })
 
-  test("come back as they went in, objects byte for byte, wherever the chunks end", () => {
+  test("are read back as they were written, objects byte for byte, wherever the chunks end", () => {
     fc.assert(
       fc.property(
         anyTrace,
@@ -154,7 +154,7 @@ describe("NDJSON traces", () => {
     )
   })
 
-  test("hold the objects of a real watch byte for byte", () => {
+  test("contain the objects of a real watch byte for byte", () => {
     const lines = readFileSync(new URL("../../../data/recording-2/trainings.watch", import.meta.url), "utf8").split(
       "\n",
     )
@@ -177,7 +177,7 @@ describe("NDJSON traces", () => {
     const large = objectEvent({ object: Buffer.from(`{"data":"${"x".repeat(300_000)}"}`) })
     function* events(): Generator<ObjectEvent> {
       for (let sequence = 0; sequence < 200; sequence++) {
-        // Lent: overwritten before the next event is taken.
+        // Reused: overwritten before the next event is taken.
         const lent = Buffer.from(object)
         yield objectEvent({ sequence, object: lent })
         lent.fill(0)
@@ -208,7 +208,7 @@ describe("reading NDJSON traces", () => {
   const withLine = (index: number, line: string): Buffer =>
     Buffer.from([...lines.slice(0, index), line, ...lines.slice(index + 1)].map((one) => `${one}\n`).join(""))
 
-  test("takes lines that another tool has written anew", () => {
+  test("accepts lines rewritten by another tool", () => {
     const value = parseExactJson(lines[1] as string) as Record<string, unknown>
     const reordered = `  ${formatExactJson(Object.fromEntries(Object.entries(value).reverse()) as never)}\r`
     const item = read(withLine(1, reordered))[1]
@@ -218,12 +218,12 @@ describe("reading NDJSON traces", () => {
     expect({ ...item.event, object: undefined }).toEqual({ ...objectEvent(), object: undefined })
   })
 
-  test("takes empty lines and a last line without its line feed", () => {
+  test("accepts empty lines and a last line without its line feed", () => {
     const sparse = Buffer.from(lines.join("\n\n\r\n"))
     expect(read(sparse)).toEqual(read(good))
   })
 
-  test("a file cut anywhere is truncated, and the line is named", () => {
+  test("reports a file cut anywhere as truncated, and names the line", () => {
     const ends: number[] = []
     for (const line of lines) ends.push((ends.at(-1) ?? -1) + 1 + Buffer.byteLength(line))
     for (let length = 0; length < good.length - 1; length++) {
@@ -257,9 +257,9 @@ describe("reading NDJSON traces", () => {
       "shape",
       "window is not an object",
     ],
-    ["a line that is no JSON", 1, '{"sequence":', "json", "not valid JSON (syntax)"],
-    ["a line that is no object", 1, "[]", "shape", "the line is not an object"],
-    ["an object that is none", 1, '{"sequence":1,"object":[]}', "shape", "object is not an object"],
+    ["a line that is not JSON", 1, '{"sequence":', "json", "not valid JSON (syntax)"],
+    ["a line that is not an object", 1, "[]", "shape", "the line is not an object"],
+    ["an object member that is not an object", 1, '{"sequence":1,"object":[]}', "shape", "object is not an object"],
     ["a missing field", 1, '{"sequence":1,"time":2}', "shape", "gvk is not a string"],
     ["a sequence beyond 2^53", 1, '{"sequence":9007199254740993}', "shape", "sequence is not an integer"],
     [
@@ -277,14 +277,14 @@ describe("reading NDJSON traces", () => {
       'counts 2 lines of "events", there are 1',
     ],
     ["an end of another shape", 4, '{"end":7}', "shape", "end is not an object"],
-  ])("refuses %s and names the line", (_, index, line, reason, detail) => {
+  ])("rejects %s and names the line", (_, index, line, reason, detail) => {
     const error = failure(() => read(withLine(index, line)))
     expect(error).toMatchObject({ line: index + 1, reason })
     expect(error.detail).toContain(detail)
     expect(error.message).toBe(`line ${index + 1}: ${error.detail}`)
   })
 
-  test("refuses a mark and a reason of another type", () => {
+  test("rejects a mark and a reason of another type", () => {
     const event = lines[2] as string
     expect(failure(() => read(withLine(2, event.replace('"object"', '"snapshot":1,"object"')))).detail).toBe(
       "snapshot is not a boolean",
@@ -294,7 +294,7 @@ describe("reading NDJSON traces", () => {
     )
   })
 
-  test("refuses lines after the last one, and a second header", () => {
+  test("rejects lines after the last one, and a second header", () => {
     expect(failure(() => read(Buffer.concat([good, good])))).toMatchObject({ line: 6, reason: "shape" })
     expect(failure(() => read(withLine(1, lines[0] as string)))).toMatchObject({ line: 2, reason: "shape" })
   })

@@ -66,7 +66,7 @@ const encode = (writer: SimkubeTraceWriter, objects: ReadonlyArray<Given>, memor
 const fileOf = (writer: SimkubeTraceWriter): Buffer => Buffer.concat([...writer.finish()])
 
 describe("a batch", () => {
-  test("makes the trace that the writer makes by itself, to the byte", () => {
+  test("gives the same trace as the writer alone, byte for byte", () => {
     fc.assert(
       fc.property(fc.array(given, { maxLength: 8 }), fc.nat(8), (objects, inSnapshot) => {
         const direct = newWriter()
@@ -94,7 +94,7 @@ describe("a batch", () => {
     )
   })
 
-  test("answers in the memory it came in, and in another when the answer is longer", () => {
+  test("returns its result in the same memory, and in another if the result is longer", () => {
     const object = { metadata: {}, spec: { numbers: Array.from({ length: 100 }, () => 0.5) } }
     const json = formatExactJson(object)
     const type = { apiVersion: "v1", kind: "Pod" }
@@ -111,7 +111,7 @@ describe("a batch", () => {
     }
   })
 
-  test("takes objects as long as they fit", () => {
+  test("accepts objects as long as they fit", () => {
     const builder = new SimkubeBatchBuilder(new ArrayBuffer(5))
     const type = { apiVersion: "v1", kind: "Pod" }
     expect([
@@ -124,10 +124,10 @@ describe("a batch", () => {
   })
 
   test.each([
-    ["bytes that are no JSON", '{"spec":', "not valid JSON"],
-    ["JSON that is no object", "[1]", "not a JSON object"],
+    ["bytes that are not JSON", '{"spec":', "not valid JSON"],
+    ["JSON that is not an object", "[1]", "not a JSON object"],
     ["an object that nests too deeply", `{"spec":${"[".repeat(MAX_DEPTH)}${"]".repeat(MAX_DEPTH)}}`, "levels"],
-  ])("ends at %s and says why; what was before it is there", (_, json, detail) => {
+  ])("ends at %s with the reason; what was before it is included", (_, json, detail) => {
     const builder = new SimkubeBatchBuilder(new ArrayBuffer(64 * 1024))
     const type = { apiVersion: "v1", kind: "Pod" }
     for (const source of ["{}", json, '{"spec":{}}']) builder.add(type, Buffer.from(source))
@@ -150,7 +150,7 @@ describe("H of an encoded value", () => {
     )
   })
 
-  test("also of long strings, large collections and every size of number", () => {
+  test("also for long strings, large collections and every size of number", () => {
     const numbers = [
       0,
       1,

@@ -25,7 +25,7 @@ describe("SimKube's tracked objects", () => {
     expect(normaliseTrackedObject("/v1.Pod", tracked())).toEqual(tracked(""))
   })
 
-  test("known kinds with other paths are refused with the paths allowed", () => {
+  test("known kinds with other paths are rejected, naming the allowed paths", () => {
     const refused = (gvk: string, ...paths: string[]) => {
       expect(() => normaliseTrackedObject(gvk, tracked(...paths))).toThrow(TrackedObjectError)
     }
@@ -45,7 +45,7 @@ describe("SimKube's tracked objects", () => {
     )
   })
 
-  test("only keys that SimKube knows are written, and true flags only", () => {
+  test("only keys that SimKube knows are written, and flags only if true", () => {
     const { entries } = encodeTrackedObjects(
       new Map([
         ["v1.Pod", { ...tracked(), trackLifecycle: true, skipOwned: true, detect: "all" } as TrackedObject],
@@ -58,7 +58,7 @@ describe("SimKube's tracked objects", () => {
     ])
   })
 
-  test("kinds that SimKube would refuse are left out and named (W-21)", () => {
+  test("kinds that SimKube would reject are left out and named (W-21)", () => {
     const { entries, leftOut } = encodeTrackedObjects(
       new Map([
         ["v1.ConfigMap", tracked()],
@@ -69,7 +69,7 @@ describe("SimKube's tracked objects", () => {
     expect(leftOut).toEqual(["v1.ConfigMap"])
   })
 
-  test("what SimKube wrote reads back as what it was configured with", () => {
+  test("what SimKube wrote is read back as it was configured", () => {
     const [item] = readSimkubeTrace([goldenTrace("recording-2")])
     expect(item?.type === "config" && Object.fromEntries(item.trackedObjects)).toEqual({
       "ml.example.com/v1.Training": { ...tracked("/spec/roles/*/template"), trackLifecycle: true },
@@ -81,7 +81,7 @@ describe("SimKube's tracked objects", () => {
     })
   })
 
-  test("reading takes older spellings and newer keys", () => {
+  test("reading accepts older spellings and newer keys", () => {
     expect(
       readTrackedObjects({
         "apps/v1.Deployment": {},
@@ -106,7 +106,7 @@ describe("SimKube's tracked objects", () => {
     [{ "v1.Pod": { trackLifecycle: "yes" } }],
     [{ "v1.Pod": { skipOwned: 1 } }],
     [{ "v1.Pod": { podSpecTemplatePath: 1 } }],
-  ])("reading refuses values of another type: %j", (value) => {
+  ])("reading rejects values of another type: %j", (value) => {
     expect(readTrackedObjects(value)).toBeUndefined()
   })
 })

@@ -33,7 +33,7 @@ const pod = map({ apiVersion: "v1", kind: "Pod", metadata: map({ name: "p", name
 const event = map({ ts: 7, applied_objs: [pod], deleted_objs: [] })
 const podObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "a" } }
 
-/** A small trace, with some sections replaced; `undefined` takes one out. */
+/** A small trace, with some sections replaced; `undefined` removes one. */
 const trace = (changes: Readonly<Record<string, MessagePackValue | undefined>> = {}): Uint8Array => {
   const sections: Record<string, MessagePackValue | undefined> = {
     version: 2,
@@ -68,11 +68,11 @@ const smallTrace: SimkubeTraceItem[] = [
 ]
 
 describe("reading a SimKube trace", () => {
-  test("gives what the file holds, in its order", () => {
+  test("returns the contents of the file, in order", () => {
     expect(read(trace())).toEqual(smallTrace)
   })
 
-  test("gives the counts of SimKube's own traces", () => {
+  test("returns the counts of SimKube's own traces", () => {
     const counts = (recording: "recording" | "recording-2"): Record<string, number> => {
       const found: Record<string, number> = {}
       for (const item of read(goldenTrace(recording))) found[item.type] = (found[item.type] ?? 0) + 1
@@ -82,7 +82,7 @@ describe("reading a SimKube trace", () => {
     expect(counts("recording-2")).toEqual({ config: 1, event: 6, applied: 7, deleted: 3, index: 5, lifecycles: 5 })
   })
 
-  test("gives the same items wherever the chunks end", () => {
+  test("returns the same items wherever the chunks end", () => {
     const golden = goldenTrace("recording-2")
     const whole = read(golden)
     const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 4000 })), {
@@ -102,7 +102,7 @@ describe("reading a SimKube trace", () => {
     )
   })
 
-  test("gives items as soon as their bytes are there", () => {
+  test("returns items as soon as their bytes have arrived", () => {
     const golden = goldenTrace("recording")
     const reader = new SimkubeTraceReader()
     const early = [...reader.push(golden.subarray(0, 5000))]
@@ -111,7 +111,7 @@ describe("reading a SimKube trace", () => {
     expect([...early, ...late]).toEqual(read(golden))
   })
 
-  test("a chunk may be overwritten once it was pushed", () => {
+  test("a chunk may be overwritten after it was pushed", () => {
     const reader = new SimkubeTraceReader()
     const bytes = trace()
     const items: SimkubeTraceItem[] = []
@@ -124,13 +124,13 @@ describe("reading a SimKube trace", () => {
     expect(items).toEqual(smallTrace)
   })
 
-  test("what follows the end is passed over, as SimKube does", () => {
+  test("bytes after the end are ignored, as in SimKube", () => {
     const reader = new SimkubeTraceReader()
     const items = [...reader.push(Buffer.concat([trace(), Uint8Array.of(0xc1, 0xc1)]))]
     expect([...items, ...reader.push(Uint8Array.of(0xc1)), ...reader.end()]).toEqual(smallTrace)
   })
 
-  test("every trace cut short is truncated", () => {
+  test("every shortened trace is truncated", () => {
     const bytes = trace()
     for (let length = 0; length < bytes.length; length++)
       expect(failure(() => read(bytes.subarray(0, length))).reason).toBe("truncated")
@@ -163,13 +163,13 @@ describe("reading a SimKube trace", () => {
       { events: [map({ ts: 7, extra: 1, deleted_objs: [], applied_objs: [pod] })] },
     ],
     ["unknown keys in the configuration", { config: map({ trackedObjects: map({ "v1.Pod": map({}) }), extra: 1 }) }],
-  ])("takes %s", (_, changes) => {
+  ])("accepts %s", (_, changes) => {
     const items = "version" in changes ? read(encodeMessagePack(map(changes))) : read(trace(changes))
     const byType = (list: ReadonlyArray<SimkubeTraceItem>) => [...list].sort((a, b) => a.type.localeCompare(b.type))
     expect(byType(items)).toEqual(byType(smallTrace))
   })
 
-  test("takes a trace without events, negative times, and objects without anything", () => {
+  test("accepts a trace without events, negative times, and empty objects", () => {
     expect(read(trace({ events: [] })).filter((item) => item.type === "event")).toEqual([])
     const events = [map({ ts: -5, applied_objs: [map({})], deleted_objs: [pod] })]
     expect(read(trace({ events })).slice(1, 4)).toEqual([
@@ -179,7 +179,7 @@ describe("reading a SimKube trace", () => {
     ])
   })
 
-  test("takes a configuration that today's SimKube refuses", () => {
+  test("accepts a configuration that today's SimKube rejects", () => {
     const config = map({ trackedObjects: map({ "v1.ServiceAccount": map({}), "apps/v1.ReplicaSet": map({ new: 1 }) }) })
     const [item] = read(trace({ config }))
     expect(item?.type === "config" && [...item.trackedObjects.keys()]).toEqual([
@@ -199,14 +199,14 @@ describe("reading a SimKube trace", () => {
     ["an event without applied_objs", { events: [map({ ts: 1, deleted_objs: [] })] }, "malformed"],
     ["an event without deleted_objs", { events: [map({ ts: 1, applied_objs: [] })] }, "malformed"],
     ["an event that is an array", { events: [[7, [], []]] }, "malformed"],
-    ["an object that is none", { events: [map({ ts: 1, applied_objs: ["x"], deleted_objs: [] })] }, "malformed"],
+    ["an object that is not a map", { events: [map({ ts: 1, applied_objs: ["x"], deleted_objs: [] })] }, "malformed"],
     [
       "an integer key inside an object",
       { events: [map({ ts: 1, applied_objs: [new Map([[1, 2]])], deleted_objs: [] })] },
       "malformed",
     ],
-    ["events that are no array", { events: map({}) }, "malformed"],
-    ["a hash that is no integer", { index: map({ "v1.Pod": map({ "a/p": "5" }) }) }, "malformed"],
+    ["events that are not an array", { events: map({}) }, "malformed"],
+    ["a hash that is not an integer", { index: map({ "v1.Pod": map({ "a/p": "5" }) }) }, "malformed"],
     ["a configuration of another shape", { config: map({ trackedObjects: [] }) }, "malformed"],
     [
       "a string where the pair of gvk and name is expected",
@@ -221,17 +221,17 @@ describe("reading a SimKube trace", () => {
     ["a lifecycle with named fields", lifecycles(map({ Finished: map({ start_ts: 1, end_ts: 2 }) })), "malformed"],
     ["a lifecycle of an unknown state", lifecycles("Unheard"), "malformed"],
     ["a lifecycle of two states", lifecycles(map({ Running: 1, Finished: [1, 2] })), "malformed"],
-  ])("refuses %s", (_, changes, reason) => {
+  ])("rejects %s", (_, changes, reason) => {
     expect(failure(() => read(trace(changes))).reason).toBe(reason)
   })
 
-  test("refuses the arrays of version 1 by name", () => {
+  test("rejects the arrays of version 1 by name", () => {
     expect(failure(() => read(encodeMessagePack([map({}), [], map({}), map({})]))).message).toBe(
       "version SimKube trace at byte 0: version 1, which SimKube up to 1.1.1 wrote and no later one reads",
     )
   })
 
-  test("refuses a section that comes twice", () => {
+  test("rejects a repeated section", () => {
     const twice = Buffer.from(trace({ more: 1, moar: 2 }))
       .toString("latin1")
       .replace("moar", "more")
@@ -241,7 +241,7 @@ describe("reading a SimKube trace", () => {
     })
   })
 
-  test("says at which byte of the file the trouble starts, however far in", () => {
+  test("reports the byte of the file at which the problem starts, however far in", () => {
     const bytes = Buffer.from(trace({ extra: "x".repeat(100_000), version: undefined, zzz: 1 }))
     bytes[bytes.length - 1] = 0xc1
     const chunks = [bytes.subarray(0, 10), bytes.subarray(10, 90_000), bytes.subarray(90_000)]

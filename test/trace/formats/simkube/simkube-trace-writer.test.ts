@@ -69,7 +69,7 @@ describe("writing a SimKube trace", () => {
   test.each<RecordingName>(["recording", "recording-2"])(
     "the watch lines of %s give the events, objects and index entries that SimKube 2.7 recorded of them",
     (recording) => {
-      // SimKube keeps `status`; nothing else of what is taken out stands in these recordings.
+      // SimKube keeps `status`; nothing else that is removed occurs in these recordings.
       const golden = [...readSimkubeTrace([goldenTrace(recording)])].map((item) => {
         if (item.type !== "applied") return item
         const { status: _, ...object } = item.object
@@ -107,7 +107,7 @@ describe("writing a SimKube trace", () => {
     },
   )
 
-  test("a window from 0 on begins with its first change: SimKube's driver would sleep for 56 years before it", () => {
+  test("a window from 0 on starts with its first change: SimKube's driver would sleep for 56 years before it", () => {
     for (const startSeconds of [0, -5]) {
       const from = writer({ startSeconds, endMarkerSeconds: START + 20 })
       from.add(applied("web", 12))
@@ -171,13 +171,13 @@ describe("writing a SimKube trace", () => {
     expect(story(trace)).toEqual(["0", "5", "+web", "-web", "5", "+web", "-web"])
   })
 
-  test("a time before the one before it does not go back", () => {
+  test("a time earlier than the previous one does not go back", () => {
     const trace = writer()
     for (const change of [applied("early", -10), applied("web", 5), applied("other", 4)]) trace.add(change)
     expect(story(trace)).toEqual(["0", "0", "+early", "5", "+web", "+other"])
   })
 
-  test("whatever happens in whatever second, replaying the trace gives the order it was added in", () => {
+  test("whatever happens in whatever second, replaying the trace gives the order of adding", () => {
     const changes = fc.array(
       fc.tuple(fc.boolean(), fc.constantFrom("x", "y", "z"), fc.integer({ min: 0, max: 1_500_000 })),
       { maxLength: 40 },
@@ -207,7 +207,7 @@ describe("writing a SimKube trace", () => {
     )
   })
 
-  test("the index keeps the hash of the spec applied last, of deleted objects too", () => {
+  test("the index keeps the hash of the spec applied last, even of deleted objects", () => {
     const trace = writer()
     trace.addSnapshot(deployment("one", { replicas: 1 }))
     for (const change of [applied("one", 1, { replicas: 42 }), applied("two", 2, {}), deleted("two", 3)])
@@ -236,7 +236,7 @@ describe("writing a SimKube trace", () => {
     expect(story(trace)).toEqual(["0"])
   })
 
-  test("an object that cannot be written leaves the trace as it was", () => {
+  test("an object that cannot be written leaves the trace unchanged", () => {
     const deep = parseExactJson(`${'{"a":'.repeat(1100)}1${"}".repeat(1100)}`) as JsonObject
     const trace = writer()
     trace.add(applied("web", 5))
@@ -294,8 +294,8 @@ describe("writing a SimKube trace", () => {
   })
 })
 
-describe("the events on their way", () => {
-  /** Counts what it holds and how it was given. */
+describe("the events before they are written", () => {
+  /** Records how many bytes it got and in which pieces. */
   const countingSpool = (): Spool & { readonly appends: number[] } => {
     const spool = memorySpool()
     const appends: number[] = []
@@ -324,7 +324,7 @@ describe("the events on their way", () => {
     expect(new Set(chunks.map((chunk) => chunk.buffer)).size).toBe(chunks.length)
   })
 
-  test("leave memory in parts when they are large, and come out as if they had not", () => {
+  test("leave memory in parts when they are large, with the same result", () => {
     const padding = "x".repeat(100_000)
     const build = (size: number): [SimkubeTraceWriter, ReturnType<typeof countingSpool>] => {
       const spool = countingSpool()
@@ -357,7 +357,7 @@ describe("the events on their way", () => {
     )
   })
 
-  test("objects come back as they went in", () => {
+  test("objects are read back as they were written", () => {
     const specs: JsonObject[] = [{ big: 9007199254740993n, neg: -3, ratio: 0.5 }, { text: "ünï ☃ 𝄞" }]
     const trace = writer()
     for (const [index, spec] of specs.entries()) trace.add(applied(`web-${index}`, index, spec))

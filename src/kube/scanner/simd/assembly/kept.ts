@@ -1,6 +1,6 @@
 /**
- * The fingerprint of what counts, exactly as fingerprint.ts and kept-members.ts make it: the value is stored, and an object
- * must have the same whichever pass has read it.
+ * The same fingerprint as that of fingerprint.ts and kept-members.ts: the value is stored, and an object must have the same one whichever
+ * pass reads it.
  */
 import { entered } from "./layout"
 
@@ -10,7 +10,7 @@ const INPUT_LOW: u32 = 0xcc9e2d51
 const INPUT_HIGH: u32 = 0x1b873593
 const FINISH: u32 = 0xc2b2ae35
 
-/** Tags, as in kept-members.ts. An object that is entered is tagged with its brace. */
+/** Tags, as in kept-members.ts. An entered object has its brace as tag. */
 const WHOLE: u32 = 1
 const CLOSE: u32 = 2
 const OPEN_BRACE: u32 = 123
@@ -18,7 +18,7 @@ const OPEN_BRACE: u32 = 123
 let low: u32 = 0
 let high: u32 = 0
 let spans: u32 = 0
-/** Objects entered, and how many of them the fingerprint knows of. */
+/** Entered objects, and how many of them are in the fingerprint. */
 let depth: usize = 0
 let opened: usize = 0
 
@@ -30,14 +30,14 @@ export function forget(): void {
   opened = 0
 }
 
-/** An object begins whose key stands at [start, end), quotes included. */
+/** Enters an object whose key is at [start, end), quotes included. */
 export function enter(start: usize, end: usize): void {
   store<u32>(entered + (depth << 3), <u32>start)
   store<u32>(entered + (depth << 3), <u32>end, 4)
   depth++
 }
 
-/** What was entered last is over. False when nothing in it was kept. */
+/** Leaves the object that was entered last. False if nothing in it was kept. */
 export function leave(): bool {
   depth--
   if (opened <= depth) return false
@@ -46,7 +46,7 @@ export function leave(): bool {
   return true
 }
 
-/** A member at [start, end) counts. */
+/** Adds a member at [start, end). */
 export function add(start: usize, end: usize): void {
   while (opened < depth) {
     const key = entered + (opened << 3)
@@ -56,7 +56,7 @@ export function add(start: usize, end: usize): void {
   absorb(start, end, WHOLE)
 }
 
-/** Counts the text at [start, end) if nothing was kept. */
+/** Adds the text at [start, end) if nothing was kept. */
 export function addIfNone(start: usize, end: usize): void {
   if (spans == 0) absorb(start, end, WHOLE)
 }

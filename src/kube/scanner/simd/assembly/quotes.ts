@@ -1,10 +1,10 @@
 /**
- * Finds the quotes that begin and end strings, 64 bytes at a time, and writes down where they stand.
+ * Finds the quotes that start and end strings, 64 bytes at a time, and lists their positions.
  *
- * Why a pass of its own: whoever looks for the end of one string after the other waits for each before the next can
- * begin, some 17 cycles for each of the 190 strings of a Deployment. Blocks do not wait for one another.
+ * Why a separate pass: if the ends of strings are found one after the other, each search waits for the previous one, about 17 cycles for
+ * each of the 190 strings of a Deployment. Blocks do not wait for one another.
  *
- * What it accepts has no control characters at all, and behind every backslash an escape sequence of RFC 8259.
+ * It accepts only bytes without control characters and with an escape sequence of RFC 8259 after every backslash.
  */
 import { positions } from "./layout"
 
@@ -13,8 +13,8 @@ const BACKSLASH: i8 = 92
 const BLANK: i8 = 32
 
 /**
- * Reads [start, end), which 64 writable bytes follow. Answers where the list of positions ends, or 0 for what only another
- * pass can judge. An even number of quotes is part of the promise: every string that begins ends.
+ * Reads [start, end), which 64 writable bytes follow. Returns the end of the list of positions, or 0 for bytes that only the other pass can
+ * judge. An even number of quotes is guaranteed: every string that starts also ends.
  */
 export function indexQuotes(start: usize, end: usize): usize {
   // A blank is neither a control character nor a part of compact JSON: it ends every walk.
@@ -27,7 +27,7 @@ export function indexQuotes(start: usize, end: usize): usize {
   const backslash = i8x16.splat(BACKSLASH)
   let least = blanks
   let to = positions
-  // Bit 0: the first byte of the block belongs to an escape sequence that began in the one before.
+  // Bit 0: the first byte of the block belongs to an escape sequence that started in the previous block.
   let carried: u64 = 0
   for (let at = start; at < end; at += 64) {
     const a = v128.load(at)
@@ -55,7 +55,7 @@ export function indexQuotes(start: usize, end: usize): usize {
     }
     const count = <usize>popcnt(quotes)
     const behind = to + (count << 2)
-    // Eight at once, whether or not there are so many: a loop would be mispredicted in every block.
+    // Always eight at once, even if there are fewer: a loop would be mispredicted in every block.
     while (true) {
       store<u32>(to, <u32>at + <u32>ctz(quotes))
       quotes &= quotes - 1
@@ -90,7 +90,7 @@ function maskOf(a: v128, b: v128, c: v128, d: v128): u64 {
   return <u64>low | (<u64>high << 32)
 }
 
-/** Whether an escape sequence begins with the backslash at `position`. */
+/** Whether the backslash at `position` starts an escape sequence. */
 function isEscape(position: usize): bool {
   const kind: u32 = load<u8>(position, 1)
   if (kind != 117) {
@@ -106,7 +106,7 @@ function isHex(byte: u32): bool {
   return byte - 48 <= 9 || (byte | 32) - 97 <= 5
 }
 
-/** Whether the string at [start, end) is its own text: no escape sequence in it. */
+/** Whether the string at [start, end) is its own text: it has no escape sequence. */
 export function isPlain(start: usize, end: usize): bool {
   for (let at = start; at < end; at += 16) {
     const found = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(BACKSLASH)))

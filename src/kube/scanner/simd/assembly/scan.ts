@@ -3,9 +3,9 @@
  *
  * Built by scripts/simd.ts into ../simd-module.ts, which names the sources it was built from.
  *
- * Answers 0 wherever it meets anything unusual, and then the pass in TypeScript decides: white space, a member in another
- * place than where API servers write it, an escape sequence in a key or reported string near the root, a repeated member,
- * anything malformed. So what it does accept must be right, and nothing else must be accepted.
+ * Returns 0 wherever it finds anything unusual, and then the pass in TypeScript decides: white space, a member in another place than API
+ * servers write it, an escape sequence in a key or reported string near the root, a duplicate member, anything malformed. So it must accept
+ * nothing that it does not read correctly.
  */
 import { input, positions, results, rules } from "./layout"
 import { indexQuotes, isPlain } from "./quotes"
@@ -32,7 +32,7 @@ const FLAG: usize = 4
 const OBJECT: usize = 80
 const FINGERPRINT: usize = 88
 
-// Where the rules say what (simd-rules.ts).
+// Positions in the rules (simd-rules.ts).
 const HAS_FINGERPRINT: usize = 0
 const ABSENT_SPEC_LENGTH: usize = 4
 const ABSENT_SPEC: usize = 8
@@ -48,10 +48,10 @@ const SIBLING: usize = 16
 const CHILDREN: usize = 20
 
 let scanNumber: u32 = 0
-/** Position in the caller's bytes less position here. */
+/** Position in the caller's bytes minus position here. */
 let shift: usize = 0
 
-/** Scans the watch line that is all of the `length` bytes; `offset` is where they begin in the caller's bytes. */
+/** Scans the watch line that fills the `length` bytes; `offset` is its start in the caller's bytes. */
 export function scanLine(length: usize, offset: usize): u32 {
   const end = input + length
   const quotes = indexQuotes(input, end)
@@ -70,7 +70,7 @@ export function scanLine(length: usize, offset: usize): u32 {
   return behind != 0 && <u32>load<u8>(behind) == CLOSE_BRACE && behind + 1 == end ? 1 : 0
 }
 
-/** The codes of watch-line.ts; 0 for what is not usual. */
+/** The codes of watch-line.ts; 0 for any other type. */
 function typeOf(start: usize, length: usize): u32 {
   const word = load<u64>(start)
   if (length == 8) {
@@ -82,7 +82,7 @@ function typeOf(start: usize, length: usize): u32 {
   return 0
 }
 
-/** Scans the object that is all of the `length` bytes. */
+/** Scans the object that fills the `length` bytes. */
 export function scanObject(length: usize, offset: usize): u32 {
   const end = input + length
   if (indexQuotes(input, end) == 0 || <u32>load<u8>(input) != OPEN_BRACE) return 0
@@ -90,7 +90,7 @@ export function scanObject(length: usize, offset: usize): u32 {
   return scanRoot(input, offset) == end ? 1 : 0
 }
 
-/** From the brace at `position` to behind its counterpart, or 0. */
+/** From the brace at `position` to after the closing one, or 0. */
 function scanRoot(position: usize, offset: usize): usize {
   scanNumber++
   shift = offset - input
@@ -109,7 +109,7 @@ function scanRoot(position: usize, offset: usize): usize {
   return end
 }
 
-/** Walks over the members from behind the opening brace to behind the closing one. */
+/** Walks over the members, from after the opening brace to after the closing one. */
 function walkObject(node: usize, position: usize): usize {
   const keep = load<u8>(node + KEEP)
   let at = position
@@ -135,7 +135,7 @@ function walkObject(node: usize, position: usize): usize {
   }
 }
 
-/** The child of that key, or 0. */
+/** The child with that key, or 0. */
 function childOf(node: usize, key: usize, length: usize): usize {
   if (length > 255) return 0
   let child = <usize>load<u16>(<usize>load<u32>(node + CHILDREN) + (length << 1))
@@ -146,7 +146,7 @@ function childOf(node: usize, key: usize, length: usize): usize {
   return 0
 }
 
-/** The known key is followed by eight bytes that may be read. */
+/** Eight readable bytes follow the known key. */
 function isSame(known: usize, key: usize, length: usize): bool {
   let index: usize = 0
   for (; index + 8 <= length; index += 8) {
@@ -156,7 +156,7 @@ function isSame(known: usize, key: usize, length: usize): bool {
   return rest == 0 || (load<u64>(known + index) ^ load<u64>(key + index)) << (64 - (<u64>rest << 3)) == 0
 }
 
-/** Handles the value at `position` of a known member whose key stands at [from, keyEnd), quotes included. */
+/** Handles the value at `position` of a known member; its key is at [from, keyEnd), quotes included. */
 function take(node: usize, from: usize, keyEnd: usize, position: usize): usize {
   if (load<u32>(node + SEEN) == scanNumber) return 0
   store<u32>(node + SEEN, scanNumber)
@@ -186,7 +186,7 @@ function take(node: usize, from: usize, keyEnd: usize, position: usize): usize {
   return capture == 0 || report(capture, first, from, position, at) ? at : 0
 }
 
-/** Notes where a reported member stands, as object-report.ts does. False when it is of a wrong type. */
+/** Records the position of a reported member, as object-report.ts does. False if its type is wrong. */
 function report(capture: u32, first: u32, from: usize, start: usize, end: usize): bool {
   if (capture <= LAST_STRING) {
     noteSpan(capture, start + 1, end - 1)
@@ -201,7 +201,7 @@ function report(capture: u32, first: u32, from: usize, start: usize, end: usize)
     return first == OPEN_BRACKET
   }
   if (capture == MANAGED_FIELDS) {
-    // With one neighbouring comma: the one behind it, or else the one before it.
+    // With one neighbouring comma: the one after it, or else the one before it.
     if (<u32>load<u8>(end) == COMMA) noteSpan(capture, from, end + 1)
     else noteSpan(capture, <u32>load<u8>(from - 1) == COMMA ? from - 1 : from, end)
     return true

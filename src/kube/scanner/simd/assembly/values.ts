@@ -1,8 +1,8 @@
 /**
- * Walks over values of compact JSON, with the list of quotes at hand: a string is one step, whatever its length.
+ * Walks over values of compact JSON, using the list of quotes: a string is one step, whatever its length.
  *
- * Answers 0 wherever it meets anything unusual: white space, nesting deeper than 4,096, anything malformed. What it does
- * accept is valid JSON, given that quotes.ts has accepted the bytes.
+ * Returns 0 wherever it finds anything unusual: white space, nesting deeper than 4,096, anything malformed. What it accepts is valid JSON,
+ * provided that quotes.ts has accepted the bytes.
  */
 import { brackets, deepest } from "./layout"
 
@@ -17,15 +17,15 @@ const CLOSE_BRACKET: u32 = 93
 const OPEN_BRACE: u32 = 123
 const CLOSE_BRACE: u32 = 125
 
-/** The entry of the next quote that begins a string. */
+/** The entry of the next quote that starts a string. */
 let next: usize = 0
 
-/** The quotes from `entry` of the list on are those that follow. */
+/** Continues with the quotes from `entry` of the list. */
 export function beginAt(entry: usize): void {
   next = entry
 }
 
-/** Takes the string whose first quote is the next one; answers the position of its last quote. */
+/** Consumes the string whose first quote is the next one; returns the position of its last quote. */
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 export function takeString(): usize {
@@ -34,12 +34,12 @@ export function takeString(): usize {
   return end
 }
 
-/** Where a value ends that begins at `position`. */
+/** The end of the value that starts at `position`. */
 export function skipValue(position: usize): usize {
   let at = position
   let quote = next
   let depth: usize = 0
-  /** What closes the array or object around; in an object members have keys. */
+  /** The byte that closes the surrounding array or object; in an object members have keys. */
   let closing: u32 = 0
   let byte: u32 = load<u8>(at)
   while (true) {

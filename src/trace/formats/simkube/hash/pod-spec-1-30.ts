@@ -1,12 +1,12 @@
 /**
- * The fields of PodSpec in Kubernetes 1.30, the version SimKube is built against: what a round trip through its types keeps.
+ * The fields of PodSpec in Kubernetes 1.30, the version SimKube is built against: those that a round trip through its types keeps.
  *
- * Made from the Go types of k8s.io/api v0.30.14 by scripts/pod-spec-fields; do not edit. Per type its fields, each
+ * Made from the Go types of k8s.io/api v0.30.14 by scripts/pod-spec-fields; do not edit. For each type its fields, each as
  *
  *     name[!shape][:Type]
  *
- * with `!` and its shape if the field is required, and a type if it holds a struct (`T`), a list (`[]T`) or a map (`{}T`) of
- * structs. A field without a type is kept whole.
+ * with `!` and its shape if the field is required, and a type if it contains a struct (`T`), a list (`[]T`) or a map (`{}T`) of structs. A
+ * field without a type is kept whole.
  */
 export const podSpecTypes: Readonly<Record<string, string>> = {
   AWSElasticBlockStoreVolumeSource: "fsType partition readOnly volumeID!text",

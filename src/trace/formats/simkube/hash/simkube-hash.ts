@@ -1,6 +1,6 @@
 /**
- * H, the hash by which SimKube tells whether an object's `spec` changed and which it writes into the index of a trace
- * (docs/facts/simkube.md#hash): SipHash-1-3 over a stream of bytes made by walking the JSON value.
+ * H, the hash with which SimKube detects changes of an object's `spec` and which it writes into the index of a trace
+ * (docs/facts/simkube.md#hash): SipHash-1-3 over a stream of bytes produced by walking the JSON value.
  *
  * | value   | bytes                                                               |
  * | ------- | ------------------------------------------------------------------- |
@@ -12,10 +12,10 @@
  * | array   | its elements                                                        |
  * | object  | per key in the order of UTF-8 bytes: the key as a string, the value |
  *
- * Nothing marks types, lengths or ends, so `{}` equals `[]`, null equals 0 and `[1,2]` equals `[[1],[2]]` (W-44): H finds
- * changes of one object's spec and is no identity.
+ * Nothing marks types, lengths or ends, so `{}` equals `[]`, null equals 0 and `[1,2]` equals `[[1],[2]]` (W-44): H detects changes of one
+ * object's spec and does not identify it.
  *
- * The bytes are gathered first and hashed in one go: feeding a hash state byte by byte costs more than its rounds.
+ * The bytes are collected first and hashed together: feeding a hash state byte by byte costs more than its rounds.
  */
 
 import * as Schema from "effect/Schema"
@@ -43,7 +43,7 @@ export const simkubeHash = (value: JsonValue | undefined): bigint => {
 }
 
 /**
- * H as two unsigned 32-bit integers, without making a bigint. The answer is overwritten by the next call.
+ * H as two unsigned 32-bit integers, without creating a bigint. The result is overwritten by the next call.
  *
  * @throws NestingTooDeepError
  */
@@ -57,12 +57,12 @@ export const simkubeHashHalves = (value: JsonValue | undefined): Readonly<HashHa
 }
 
 const INITIAL_BYTES = 16 * 1024
-/** A scratch buffer beyond this is dropped after use; etcd refuses objects above 1.5 MiB, so few ever grow past it. */
+/** A larger scratch buffer is dropped after use; etcd rejects objects above 1.5 MiB, so few ever grow past it. */
 const KEPT_BYTES = 1024 * 1024
-/** Below this length a loop over ASCII characters beats the call into Buffer (measured: 60–80 ns a call). */
+/** Below this length a loop over ASCII characters is faster than the call into Buffer (measured: 60–80 ns a call). */
 const SHORT_STRING = 40
 
-// One walk at a time: JavaScript runs it to the end, and every worker thread has its own module.
+// One walk at a time: JavaScript does not interrupt it, and every worker thread has its own module.
 let bytes = Buffer.alloc(0)
 let words = new Int32Array(0)
 let position = 0
@@ -142,7 +142,7 @@ const gatherString = (text: string): void => {
       target[start + index] = unit
     }
   }
-  // Also after a short string's first character beyond ASCII: what was written so far is written again.
+  // Also used when a short string has a character beyond ASCII: this overwrites what the loop has written so far.
   const end = start + (index === length ? length : target.write(text, start, "utf8"))
   target[end] = 0xff
   position = end + 1

@@ -1,8 +1,8 @@
 /**
- * SipHash-1-3 with the key (0, 0): what Rust's `DefaultHasher` computes, and so what SimKube persists in its traces.
+ * SipHash-1-3 with the key (0, 0): the function of Rust's `DefaultHasher`, which SimKube therefore stores in its traces.
  *
- * 64-bit words are pairs of 32-bit integers: BigInt arithmetic would allocate for every addition (several hundred times
- * slower). A checksum against accidents, not a defence against anybody: the key is public.
+ * 64-bit words are pairs of 32-bit integers: BigInt arithmetic would allocate for every addition (several hundred times slower). A checksum
+ * against accidents, not a protection against attackers: the key is public.
  */
 
 /** Halves of a 64-bit hash, as unsigned 32-bit integers. Filled by {@link sipHash13}. */
@@ -14,8 +14,8 @@ export interface HashHalves {
 /**
  * Hashes `length` bytes from the start of `words`' buffer, 8 bytes at a time.
  *
- * `words` must be a view from offset 0 of a little-endian machine's memory and reach at least 7 bytes beyond
- * `length`; those bytes may hold anything. The result lands in `result`, so that no object is made per hash.
+ * `words` must be a view from offset 0 of a little-endian machine's memory and reach at least 7 bytes past `length`; those bytes may have
+ * any value. The result is written into `result`, so that no object is created per hash.
  */
 export const sipHash13 = (words: Int32Array, length: number, result: HashHalves): void => {
   // "somepseudorandomlygeneratedbytes", the constants of the SipHash paper.
@@ -28,7 +28,7 @@ export const sipHash13 = (words: Int32Array, length: number, result: HashHalves)
   let v3h = 0x74656462
   let v3l = 0x79746573
   const blocks = length >>> 3
-  // One turn per 8 bytes, one for the last word (what is left, and the length modulo 256 in its top byte), three to finish.
+  // One iteration per 8 bytes, one for the last word (the remaining bytes, and the length modulo 256 in its top byte), three to finish.
   for (let turn = 0; turn < blocks + 4; turn++) {
     let wordLow = 0
     let wordHigh = 0

@@ -1,9 +1,9 @@
 /**
- * The stable pod spec: what of a pod's spec says which pod this is, whatever node and service account it was given, and its
- * hash, by which lifecycles are found again when a trace is replayed (docs/facts/simkube.md#pod-lifecycles).
+ * The stable pod spec: the part of a pod's spec that identifies the pod independently of its assigned node and service account, and its
+ * hash, by which lifecycles are looked up when a trace is replayed (docs/facts/simkube.md#pod-lifecycles).
  *
- * SimKube reads the spec into the types of Kubernetes 1.30 and writes it again, so fields that those types do not have and nulls
- * are lost, at every depth, and required fields that are missing or null come back empty. Then:
+ * SimKube reads the spec into the types of Kubernetes 1.30 and writes it again, so nulls and fields that those types lack are lost, at
+ * every depth, and required fields that are missing or null become empty. Then:
  *
  * | field                                              | becomes                                                     |
  * | -------------------------------------------------- | ----------------------------------------------------------- |
@@ -12,8 +12,8 @@
  * | `volumeMounts` of init and main containers         | like `volumes`                                              |
  * | `ports` of main containers                         | removed                                                     |
  *
- * Everything else stays, ports of init containers and empty values included. Total: a value of another type than the field has
- * stays as it is; SimKube could not read such a pod at all.
+ * Everything else stays, including ports of init containers and empty values. Total: a value of another type than the field has stays
+ * unchanged; SimKube could not read such a pod at all.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../json/exact-json.ts"
@@ -23,7 +23,7 @@ import { simkubeHash } from "./simkube-hash.ts"
 /** Hash of the stable pod spec of a pod's `spec`; an unsigned 64-bit integer. @throws NestingTooDeepError */
 export const stablePodSpecHash = (spec: JsonValue | undefined): bigint => simkubeHash(stablePodSpec(spec))
 
-/** The stable pod spec of a pod's `spec`; of none it is the one of an empty spec. The input is not changed. */
+/** The stable pod spec of a pod's `spec`; an absent one counts as empty. The input is not changed. */
 export const stablePodSpec = (spec: JsonValue | undefined): JsonObject => {
   const typed = throughType("PodSpec", isJsonObject(spec) ? spec : {}) as Readonly<Record<string, JsonValue>>
   const { nodeName: _node, serviceAccount: _account, serviceAccountName: _accountName, ...stable } = typed
@@ -42,7 +42,7 @@ const withStableMounts = (container: JsonObject): JsonObject => ({
   volumeMounts: withoutApiAccess(container.volumeMounts),
 })
 
-/** The token of the service account, which the API server mounts under a random name. */
+/** Removes the service account's token, which the API server mounts under a random name. */
 const withoutApiAccess = (named: JsonValue | undefined): JsonValue => {
   if (named === undefined) return []
   if (!Array.isArray(named)) return named
@@ -55,7 +55,7 @@ const mapped = (list: JsonValue | undefined, map: (each: JsonObject) => JsonObje
   Array.isArray(list) ? list.map((each: JsonValue) => (isJsonObject(each) ? map(each) : each)) : (list ?? [])
 
 interface Field {
-  /** What stands for it when it is missing; `undefined` if it may be. */
+  /** The value used if the field is missing; `undefined` if the field is optional. */
   readonly empty: JsonValue | undefined
   readonly container: "" | "[]" | "{}"
   readonly type: string
@@ -68,7 +68,7 @@ interface PodSpecType {
   readonly required: ReadonlyArray<readonly [name: string, field: Field]>
 }
 
-/** Each type when it is first met. */
+/** Each type is parsed at its first use. */
 const typesRead = new Map<string, PodSpecType>()
 
 const typeOf = (name: string): PodSpecType => {
@@ -91,7 +91,7 @@ const parseField = (text: string): readonly [string, Field] => {
   return [name, { empty, container: container as Field["container"], type }]
 }
 
-/** What is left of an object after a round trip through a type. */
+/** The object after a round trip through a type. */
 const throughType = (type: string, value: JsonObject): JsonObject => {
   const { fields, required } = typeOf(type)
   const kept: Record<string, JsonValue> = {}

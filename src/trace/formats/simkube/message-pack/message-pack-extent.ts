@@ -1,18 +1,18 @@
 /**
- * Finds the end of a MessagePack value in a stream without decoding it: is this trace whole, cut short, or no trace?
+ * Finds the end of a MessagePack value in a stream without decoding it: is this trace complete, truncated, or not a trace?
  *
- * Guarantee: constant memory (a count of values still to come, no stack), one look at each header byte, strings skipped.
- * It does not check what the values mean.
+ * Guarantee: constant memory (a count of values still to come, no stack), one look at each header byte, strings skipped. It does not check
+ * the meaning of the values.
  */
 
-/** How far a stream is in one of its arrays. */
+/** How much of one of its arrays a stream contains so far. */
 interface ArrayExtent {
-  /** Elements that have begun. */
+  /** Elements that have started. */
   readonly begun: number
   readonly length: number
 }
 
-/** Bytes of the length field after a header, and what the length counts. */
+/** Number of bytes of the length field after a header, and the unit of the length. */
 type Length = { readonly width: 1 | 2 | 4; readonly counts: "bytes" | "extension" | "elements" | "pairs" }
 
 const lengths: ReadonlyMap<number, Length> = new Map([
@@ -31,16 +31,16 @@ const lengths: ReadonlyMap<number, Length> = new Map([
   [0xdf, { width: 4, counts: "pairs" }],
 ])
 
-/** Bytes that follow the headers 0xca to 0xd8: floats, integers, and extensions of fixed size with their type. */
+/** Bytes that follow the headers 0xca to 0xd8: floats, integers, and extensions of fixed size with their type byte. */
 const fixedSizes = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17]
 
 export class MessagePackExtent {
-  /** What is still to come when the array that is followed begins, itself included. */
+  /** Number of values still to come when the followed array starts, including itself. */
   readonly #follow: number | undefined
-  /** What comes after that array, and the least that was still to come since it began. */
+  /** The number of values still to come after that array, and the lowest number since it started. */
   #following: { readonly after: number; readonly length: number } | undefined
   #lowest = Number.POSITIVE_INFINITY
-  /** Values still to come; the one at the top is the first. */
+  /** Values still to come; initially the top-level one. */
   #pending = 1
   /** Bytes of the current value still to come. */
   #skip = 0
@@ -50,21 +50,21 @@ export class MessagePackExtent {
   #isBroken = false
 
   /**
-   * `follow`: of the outermost array or map, which member, counted from the end, is an array to follow. At least 2: only what
-   * something follows is told from what it holds.
+   * `follow`: the member of the outermost array or map to follow, an array, counted from the end. At least 2: the end of an array is
+   * recognised only if something follows it.
    */
   constructor({ follow }: { readonly follow?: number } = {}) {
     this.#follow = follow
   }
 
-  /** The array that is followed; `undefined` until it begins, and if that member is none. */
+  /** The followed array; `undefined` until it starts, and if that member is not an array. */
   get followed(): ArrayExtent | undefined {
     if (this.#following === undefined) return undefined
     const { after, length } = this.#following
     return { begun: Math.min(length, after + length - this.#lowest), length }
   }
 
-  /** Whether the value ended exactly where the bytes so far end. */
+  /** Whether the value ends exactly at the end of the bytes so far. */
   get isWhole(): boolean {
     return !this.#isBroken && this.#pending === 0 && this.#skip === 0 && this.#length === undefined
   }
@@ -74,7 +74,7 @@ export class MessagePackExtent {
     return this.#isBroken
   }
 
-  /** Takes the next bytes of the stream. */
+  /** Processes the next bytes of the stream. */
   add(bytes: Uint8Array): void {
     let at = 0
     while (at < bytes.length && !this.#isBroken) {
@@ -97,7 +97,7 @@ export class MessagePackExtent {
     else this.#skip = this.#lengthValue + (length.counts === "extension" ? 1 : 0)
   }
 
-  /** Only outside of all members can so few values be still to come: inside one, what follows it is to come as well. */
+  /** The count is this low only outside of all members: inside one, the members after it are still to come as well. */
   #addElements(count: number): void {
     if (this.#follow !== undefined && this.#following === undefined && this.#pending === this.#follow - 1) {
       this.#following = { after: this.#pending, length: count }

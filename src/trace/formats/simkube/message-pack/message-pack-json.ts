@@ -1,9 +1,9 @@
 /**
- * JSON text to MessagePack and back, keeping the order of entries: no objects are built, because a JavaScript object moves
- * keys such as "8080" to its front, and a file could then not be written again as it was.
+ * Converts JSON text to MessagePack and back, keeping the order of entries: it builds no objects, because a JavaScript object moves keys
+ * such as "8080" to its front, and a file could then not be rewritten unchanged.
  *
- * Numbers keep their kind and value (see exact-json-value.ts): digits that fit 64 bits are integers, everything else is a
- * float, and a float worth an integer is written with its fraction (`1.0`).
+ * Numbers keep their kind and value (see exact-json-value.ts): digits that fit 64 bits are integers, everything else is a float, and a
+ * float with an integral value is written with its fraction (`1.0`).
  */
 
 import { isUtf8 } from "node:buffer"
@@ -19,9 +19,9 @@ const BACKSLASH = 0x5c
 const FIRST_PRINTABLE = 0x20
 
 /**
- * JSON text of a decoded value. Floats that JSON cannot hold become null, as SimKube's reader takes them.
+ * JSON text of a decoded value. Floats that JSON cannot represent become null, as in SimKube's reader.
  *
- * @throws MessagePackError (`type`) if a key is not a string. Its offset is 0: the value no longer knows where it stood.
+ * @throws MessagePackError (`type`) if a key is not a string. Its offset is 0, because the value's position is no longer known.
  */
 export const formatOrderedJson = (value: MessagePackValue): string => {
   if (typeof value === "string") return JSON.stringify(value)
@@ -51,7 +51,7 @@ const formatNumber = (value: number): string => {
 /**
  * Appends the value of a JSON text.
  *
- * @throws MalformedJsonError, MessagePackError (`depth`); what was written until then stays.
+ * @throws MalformedJsonError, MessagePackError (`depth`); what was written before the error stays.
  */
 export const writeOrderedJson = (out: MessagePackWriter, json: Uint8Array): void => {
   if (!isUtf8(json)) throw new MalformedJsonError({ reason: "encoding" })

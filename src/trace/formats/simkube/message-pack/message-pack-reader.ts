@@ -1,9 +1,9 @@
 /**
  * Reads MessagePack (see message-pack.ts). Every encoding of a value is accepted, not only the smallest.
  *
- * Total: whatever the bytes, only {@link MessagePackError} is thrown, no memory is taken on the word of a header,
- * and nesting ends at MAX_DEPTH. A call that failed leaves the position where it noticed; a stream reader that met
- * `truncated` starts again at the value's first byte once it has more.
+ * Whatever the bytes, it throws only {@link MessagePackError}, allocates no memory on the word of a header, and limits nesting to
+ * MAX_DEPTH. A failed call leaves the position where the error was noticed; after `truncated`, a stream reader restarts at the value's
+ * first byte once it has more.
  */
 
 import {
@@ -16,20 +16,20 @@ import {
 } from "../../../json/exact-json.ts"
 import { MessagePackError, type MessagePackValue } from "./message-pack.ts"
 
-/** Below this length looking for bytes beyond ASCII and copying beats the decoder (its call costs some 200 ns). */
+/** Below this length, checking for bytes beyond ASCII and copying is faster than the decoder (whose call costs about 200 ns). */
 const SHORT_STRING = 24
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** What a header announces. `blob` is bin or an extension. */
+/** The type that a header announces. `blob` is bin or an extension. */
 type Kind = "null" | "boolean" | "integer" | "float" | "string" | "blob" | "array" | "map"
 
-/** Takes values off the front of some bytes. What is read is copied; nothing keeps the bytes alive. */
+/** Reads values one after the other. Results are copies; nothing keeps the bytes alive. */
 export class MessagePackReader {
   /** The next byte to read. */
   position: number
   readonly #bytes: Buffer
   readonly #view: DataView
-  // Facts of the header read last: its own position; elements, pairs or bytes that follow; its number or boolean.
+  // Facts of the header read last: its own position; the elements, pairs or bytes that follow; its number or boolean.
   #start = 0
   #size = 0
   #scalar: number | bigint | boolean = 0
@@ -40,31 +40,31 @@ export class MessagePackReader {
     this.position = position
   }
 
-  /** Elements of the array that follows. Throws MessagePackError. */
+  /** Reads the header of an array and returns its number of elements. Throws MessagePackError. */
   readArrayHeader(): number {
     this.#expect("array")
     return this.#size
   }
 
-  /** Pairs of the map that follows. Throws MessagePackError. */
+  /** Reads the header of a map and returns its number of pairs. Throws MessagePackError. */
   readMapHeader(): number {
     this.#expect("map")
     return this.#size
   }
 
-  /** A string. Throws MessagePackError. */
+  /** Reads a string. Throws MessagePackError. */
   readString(): string {
     this.#expect("string")
     return this.#text()
   }
 
-  /** An integer, a bigint only beyond 2^53−1. Floats are refused whatever their value. Throws MessagePackError. */
+  /** Reads an integer, a bigint only beyond 2^53−1. Rejects floats of any value. Throws MessagePackError. */
   readInteger(): number | bigint {
     this.#expect("integer")
     return this.#scalar as number | bigint
   }
 
-  /** What the next value is; `undefined` at the end of the bytes. Moves nothing. Throws MessagePackError. */
+  /** The kind of the next value; `undefined` at the end of the bytes. Does not move. Throws MessagePackError. */
   peek(): Kind | undefined {
     if (this.position >= this.#bytes.length) return undefined
     const { position } = this
@@ -75,7 +75,7 @@ export class MessagePackReader {
     }
   }
 
-  /** Any value, maps as `Map`s. Bin and extension are refused (`type`). Throws MessagePackError. */
+  /** Reads any value, maps as `Map`s. Rejects bin and extension (`type`). Throws MessagePackError. */
   readValue(depth = 0): MessagePackValue {
     const kind = this.#header()
     if (kind === "array") {
@@ -97,8 +97,8 @@ export class MessagePackReader {
   }
 
   /**
-   * A value as SimKube's reader takes it inside an object: map keys are strings (of a repeated key the last value
-   * counts), bin and extension are refused, floats that are not finite become null. Throws MessagePackError.
+   * Reads a value as SimKube's reader does inside an object: map keys are strings (the last value of a repeated key wins), bin and
+   * extension are rejected, floats that are not finite become null. Throws MessagePackError.
    */
   readJson(depth = 0): JsonValue {
     const kind = this.#header()
@@ -116,15 +116,15 @@ export class MessagePackReader {
     return typeof value === "number" && !Number.isFinite(value) ? null : value
   }
 
-  /** An object as {@link readJson} reads it. Throws MessagePackError, also if the value is no map. */
+  /** An object as {@link readJson} reads it. Throws MessagePackError, also if the value is not a map. */
   readJsonObject(): JsonObject {
     this.#expect("map")
     return this.#jsonPairs(0)
   }
 
-  /** Passes over any well-formed value, bin and extension included. Throws MessagePackError. */
+  /** Skips any well-formed value, bin and extension included. Throws MessagePackError. */
   skip(): void {
-    // A count instead of recursion: what is skipped may nest as deep as it likes.
+    // A count instead of recursion: a skipped value may be nested to any depth.
     for (let left = 1; left > 0; left--) {
       const kind = this.#header()
       if (kind === "array") left += this.#size
@@ -183,7 +183,7 @@ export class MessagePackReader {
     }
   }
 
-  /** Reads a type byte and its numbers, and makes sure that what it announces can be in the bytes that follow. */
+  /** Reads a type byte and its numbers, and checks that the announced contents can fit into the remaining bytes. */
   #header(): Kind {
     this.#start = this.position
     const type = this.#unsigned(1)
@@ -254,7 +254,7 @@ export class MessagePackReader {
     return "integer"
   }
 
-  /** Not checked against the bytes that follow: in a stream they are still to come. Reading ends where they end. */
+  /** Not checked against the remaining bytes: in a stream the contents are still to come. Reading ends where the bytes end. */
   #count(kind: "array" | "map", size: number): Kind {
     this.#size = size
     return kind
@@ -272,7 +272,7 @@ export class MessagePackReader {
     return size === 1 ? (this.#bytes[at] as number) : size === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at)
   }
 
-  /** Position of the next `size` bytes, which are taken. */
+  /** Consumes the next `size` bytes and returns their position. */
   #take(size: number): number {
     const at = this.position
     if (at + size > this.#bytes.length) throw this.#error("truncated", "the bytes end inside a number or type byte")
@@ -286,9 +286,9 @@ export class MessagePackReader {
 }
 
 /**
- * One value that fills `bytes` to the last one.
+ * The value that `bytes` consists of.
  *
- * @throws MessagePackError, also (`malformed`) if bytes are left over.
+ * @throws MessagePackError, also (`malformed`) if bytes remain after it.
  */
 export const decodeMessagePack = (bytes: Uint8Array): MessagePackValue => {
   const reader = new MessagePackReader(bytes)

@@ -1,7 +1,7 @@
 /** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
-export const simdSource = "90ebea75dbb37c801cec3994f65a83c048996cbf6dab3a2447a2a5c6de9e164d"
+export const simdSource = "96c89613d141040037e2480e7467d67c75a3769d7574c5f141b8764d737c39f5"
 
 /** The WebAssembly module in base64. */
 export const simdModule =

@@ -1,9 +1,8 @@
 /**
- * The WebAssembly way from an object's JSON to SimKube's MessagePack (assembly/object.ts), on a copy of the bytes in the
- * module's own memory.
+ * Encodes an object's JSON as SimKube's MessagePack in WebAssembly (assembly/object.ts), on a copy of the bytes in the module's own memory.
  *
- * What it takes comes out as the way through objects would have written it, to the byte (a test holds it to that); what it does
- * not take that one has to write: anything unusual, and all that is larger than {@link largestObject}.
+ * What it accepts is encoded byte for byte as the pass through objects would encode it (a test checks that); what it does not accept needs
+ * that pass: anything unusual, and everything larger than {@link largestObject}.
  *
  * Measured with Deployments of 2.9 kB: see docs/decisions/0012.
  */
@@ -12,13 +11,13 @@ import { isPodType, type SimkubeType } from "../../../sanitising/sanitise.ts"
 import { encodeMessagePack } from "../message-pack/message-pack-writer.ts"
 import { simdModule } from "./simkube-simd-module.ts"
 
-// Where things lie in the memory, in bytes: assembly/layout.ts.
+// Positions in the memory, in bytes: assembly/layout.ts.
 const hashStart = 0
 const prefixStart = 64
 const prefixRoom = 512
 const inputStart = 65_536
 
-/** Bytes that are copied at most. The usual object is a hundredth of it. */
+/** Largest number of bytes to copy. The usual object is a hundredth of it. */
 export const largestObject = 256 * 1024
 const outputStart = inputStart + largestObject + 64
 
@@ -44,7 +43,7 @@ export class SimkubeSimd {
     this.#exports = exports
   }
 
-  /** `undefined` where the processor or the runtime has no SIMD. */
+  /** `undefined` if the processor or the runtime has no SIMD. */
   static create(): SimkubeSimd | undefined {
     try {
       const module = new WebAssembly.Module(Buffer.from(simdModule, "base64"))
@@ -55,7 +54,7 @@ export class SimkubeSimd {
     }
   }
 
-  /** Encodes the object that is all of `bytes[start, end)`, sanitised and without any owner reference, if it can. */
+  /** Encodes the object that fills `bytes[start, end)`, sanitised and without any owner reference. False if it cannot. */
   encode(type: SimkubeType, bytes: Uint8Array, start: number, end: number): boolean {
     const length = end - start
     if (length > largestObject || !this.#setType(type)) return false

@@ -40,7 +40,7 @@ describe("the hash of the stable pod spec", () => {
 })
 
 describe("the stable pod spec", () => {
-  test("loses fields that Kubernetes 1.30 does not know, at every depth, and nulls", () => {
+  test("loses nulls and fields that Kubernetes 1.30 does not know, at every depth", () => {
     expect(
       stablePodSpec({
         hostnameOverride: "1.34",
@@ -74,7 +74,7 @@ describe("the stable pod spec", () => {
     })
   })
 
-  test("keeps ports of init containers and what is empty, and gives required fields that are missing their empty value", () => {
+  test("keeps ports of init containers and empty values, and gives missing required fields their empty value", () => {
     expect(
       stablePodSpec({
         initContainers: [
@@ -95,7 +95,7 @@ describe("the stable pod spec", () => {
     })
   })
 
-  test("keeps free-form maps whole, also with keys that no type has", () => {
+  test("keeps free-form maps whole, even with keys that no type has", () => {
     const overhead = { cpu: "250m", "example.com/gpu": "1", toString: "x" }
     expect(
       stablePodSpec({ containers: [], overhead, nodeSelector: JSON.parse('{"__proto__":"a"}') as JsonObject }),
@@ -107,7 +107,7 @@ describe("the stable pod spec", () => {
     })
   })
 
-  test("is one of itself, is total, and does not change what it was given", () => {
+  test("is its own stable spec, never throws, and does not change its input", () => {
     const names = [
       ...new Set(
         Object.values(podSpecTypes).flatMap((fields) =>
@@ -136,7 +136,7 @@ describe("the stable pod spec", () => {
     )
   })
 
-  test("knows every type that its fields speak of", () => {
+  test("knows every type that its fields refer to", () => {
     const spoken = Object.values(podSpecTypes).flatMap((fields) =>
       fields.split(" ").flatMap((field) => /:(?:\[\]|\{\})?(\w+)$/.exec(field)?.[1] ?? []),
     )

@@ -30,7 +30,7 @@ const failure = (run: () => unknown): MessagePackError => {
 const value: fc.Arbitrary<MessagePackValue> = fc.letrec<{ value: MessagePackValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
-    // Leaves of JSON; its objects come back as maps and are tried on their own.
+    // Leaves of JSON; its objects are read back as maps and are tested separately.
     jsonValue.filter((leaf) => typeof leaf !== "object" || leaf === null || leaf instanceof IntegralFloat),
     fc.array(tie("value"), { maxLength: 20 }),
     fc.array(fc.tuple(tie("value"), tie("value")), { maxLength: 20 }).map((entries) => new Map(entries)),
@@ -72,7 +72,7 @@ describe("MessagePack", () => {
     ["90", []],
     ["80", new Map()],
     ["8191a16101", new Map([[["a"], 1]])],
-  ])("%s is the smallest form of its value and reads back as it", (expected, item) => {
+  ])("%s is the smallest form of its value and is read back as it", (expected, item) => {
     expect(hex(encodeMessagePack(item))).toBe(expected)
     expect(decodeMessagePack(unhex(expected))).toStrictEqual(item)
   })
@@ -84,7 +84,7 @@ describe("MessagePack", () => {
     [256, "da0100"],
     [65535, "daffff"],
     [65536, "db00010000"],
-  ])("gives %i bytes of text the header %s, also if it has fewer characters", (length, header) => {
+  ])("gives %i bytes of text the header %s, even if it has fewer characters", (length, header) => {
     for (const text of ["x".repeat(length), `${"ü".repeat(Math.floor(length / 2))}${length % 2 ? "x" : ""}`]) {
       const encoded = encodeMessagePack(text)
       expect(hex(encoded.subarray(0, encoded.length - length))).toBe(header)
@@ -121,7 +121,7 @@ describe("MessagePack", () => {
     expect(Buffer.compare(encodeMessagePack(decodeMessagePack(file)), file)).toBe(0)
   })
 
-  test("every value survives", () => {
+  test("every value is read back", () => {
     fc.assert(
       fc.property(value, (item) => {
         const encoded = encodeMessagePack(item)
@@ -130,7 +130,7 @@ describe("MessagePack", () => {
     )
   })
 
-  test("every JSON value survives, its own keys and numbers included", () => {
+  test("every JSON value is read back, its own keys and numbers included", () => {
     fc.assert(
       fc.property(jsonValue, (item) => {
         const encoded = encodeMessagePack(item)
@@ -144,7 +144,7 @@ describe("MessagePack", () => {
     )
   })
 
-  test("every value cut short is truncated", () => {
+  test("every shortened value is truncated", () => {
     fc.assert(
       fc.property(jsonObject, fc.nat(), (item, cut) => {
         const encoded = encodeMessagePack(item)
@@ -156,7 +156,7 @@ describe("MessagePack", () => {
     )
   })
 
-  test("broken bytes fail with its own error or are read, whoever reads", () => {
+  test("broken bytes fail with its own error or are read, by every reader", () => {
     const encoded = fc.oneof(value, jsonValue).map((item: MessagePackValue | JsonValue) => encodeMessagePack(item))
     const reads = [
       (bytes: Uint8Array) => encodeMessagePack(decodeMessagePack(bytes)),
@@ -184,11 +184,11 @@ describe("MessagePack", () => {
     ["dfffffffff", "truncated", "the bytes end inside a number or type byte"],
     ["dbffffffff61", "truncated", "string of 4294967295 bytes, 1 follow"],
     ["", "truncated", "the bytes end inside a number or type byte"],
-  ])("refuses %s as %s", (bytes, reason, detail) => {
+  ])("rejects %s as %s", (bytes, reason, detail) => {
     expect(failure(() => decodeMessagePack(unhex(bytes)))).toMatchObject({ reason, detail })
   })
 
-  test("says at which byte the trouble starts", () => {
+  test("reports the byte at which the problem starts", () => {
     expect(failure(() => decodeMessagePack(unhex("9300a1ff01"))).message).toBe(
       "MessagePack malformed at byte 2: text that is not UTF-8",
     )
@@ -201,26 +201,26 @@ describe("MessagePack", () => {
     "d40a00",
     "d80a00000000000000000000000000000000",
     "ca3f800000",
-  ])("passes over %s, which objects may not hold or we never write", (bytes) => {
+  ])("skips %s, which objects may not contain or we never write", (bytes) => {
     const reader = new MessagePackReader(unhex(`${bytes}07`))
     reader.skip()
     expect(reader.readInteger()).toBe(7)
   })
 
-  test("reads encodings larger than need be", () => {
+  test("reads encodings larger than necessary", () => {
     expect(decodeMessagePack(unhex("ce00000001"))).toBe(1)
     expect(decodeMessagePack(unhex("d30000000000000001"))).toBe(1)
     expect(decodeMessagePack(unhex("dd00000001da000161"))).toEqual(["a"])
     expect(decodeMessagePack(unhex("ca3fc00000"))).toBe(1.5)
   })
 
-  test("inside objects, keys are strings and floats are finite, as SimKube's reader has it", () => {
+  test("inside objects, keys are strings and floats are finite, as in SimKube's reader", () => {
     expect(failure(() => new MessagePackReader(unhex("810102")).readJson())).toMatchObject({ reason: "type" })
     expect(new MessagePackReader(unhex("cb7ff8000000000000")).readJson()).toBeNull()
     expect(new MessagePackReader(unhex("82a16101a16102")).readJson()).toEqual({ a: 2 })
   })
 
-  test("nesting ends at a limit, in both directions, without touching the stack's end", () => {
+  test("nesting is limited, in both directions, without reaching the stack's end", () => {
     const nested = (levels: number): Uint8Array => Uint8Array.from([...new Array<number>(levels).fill(0x91), 0])
     const atLimit = decodeMessagePack(nested(1000))
     expect(hex(encodeMessagePack(atLimit))).toBe(hex(nested(1000)))
@@ -234,7 +234,7 @@ describe("MessagePack", () => {
     expect(failure(() => encodeMessagePack([atLimit]))).toMatchObject({ reason: "depth" })
   })
 
-  test("integers beyond 64 bits are refused", () => {
+  test("integers beyond 64 bits are rejected", () => {
     for (const integer of [2n ** 64n, -(2n ** 63n) - 1n, 2 ** 53, 0.5])
       expect(failure(() => new MessagePackWriter().writeInteger(integer))).toMatchObject({ reason: "range" })
   })
@@ -250,7 +250,7 @@ describe("MessagePack", () => {
     expect(reader.peek()).toBeUndefined()
   })
 
-  test("what was begun can be taken back", () => {
+  test("what was written can be truncated", () => {
     const writer = new MessagePackWriter(1)
     writer.writeString("kept")
     const { length } = writer

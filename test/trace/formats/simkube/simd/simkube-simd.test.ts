@@ -33,14 +33,14 @@ interface Encoded {
 
 const encoded = (bytes: Uint8Array, hash: bigint): Encoded => ({ bytes: Buffer.from(bytes).toString("hex"), hash })
 
-/** What the module makes of it; `undefined` where another way has to. */
+/** The module's result; `undefined` if the other pass is needed. */
 const quickly = (text: string | Uint8Array, type: SimkubeType, before = 0): Encoded | undefined => {
   const own = Buffer.from(text)
   const bytes = Buffer.concat([Buffer.alloc(before, '"'), own, Buffer.from('"}')])
   return simd.encode(type, bytes, before, before + own.length) ? encoded(simd.encoded, simd.hash) : undefined
 }
 
-/** What the way through objects makes of it; `undefined` if it is not valid. */
+/** The result of the pass through objects; `undefined` if the text is not valid. */
 const slowly = (text: string | Uint8Array, type: SimkubeType): Encoded | undefined => {
   const out = new MessagePackWriter()
   try {
@@ -55,15 +55,15 @@ const slowly = (text: string | Uint8Array, type: SimkubeType): Encoded | undefin
 
 const types = fc.constantFrom(deployment, pod)
 
-/** What is left out is not read: it may be damaged where nobody sees it, as long as what is left is whole. */
+/** What is left out is not read: it may be damaged without notice, as long as the rest is intact. */
 const expectTheSame = (ours: Encoded, theirs: Encoded | undefined): void => {
   if (theirs !== undefined) expect(ours).toEqual(theirs)
-  // The other implementation refuses this key.
+  // The other implementation rejects this key.
   else if (!Buffer.from(ours.bytes, "hex").includes("__proto__"))
     expect(() => decode(Buffer.from(ours.bytes, "hex"))).not.toThrow()
 }
 
-/** A Deployment as an API server sends it, with everything that is left out. */
+/** A Deployment as an API server sends it, including everything that is left out. */
 const usual = (spec: string): string =>
   `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"a","uid":"u","labels":{"b":"1","a":"2"},` +
   `"managedFields":[{"manager":"\\"}","fieldsV1":{"f:a":{}}}],"annotations":{"z":"\\u003c\\n","deployment.kubernetes.io/revision":"1",` +
@@ -74,22 +74,22 @@ const everything = usual(
   '{"template":{"spec":{"nodeName":"n","b":[1,-1,300,70000,-70000,5000000000,true,false,null]}},"a":"ä😀","nodeName":"n"}',
 )
 
-describe("the WebAssembly way to SimKube's objects", () => {
-  test("is built from the sources that stand beside it", () => {
+describe("the WebAssembly encoder of SimKube's objects", () => {
+  test("is built from the sources beside it", () => {
     const folder = new URL("../../../../../src/trace/formats/simkube/simd/assembly/", import.meta.url)
     const hash = createHash("sha256")
     for (const name of readdirSync(folder).toSorted()) hash.update(readFileSync(new URL(name, folder)))
     expect(simdSource).toBe(hash.digest("hex"))
   })
 
-  test("takes what API servers send, and writes what the way through objects writes", () => {
+  test("accepts what API servers send, and writes the same as the pass through objects", () => {
     for (const type of [deployment, pod]) {
       expect(quickly(everything, type)).toEqual(slowly(everything, type))
       expect(quickly(everything, type)).toBeDefined()
     }
   })
 
-  test("writes the same for any object that it takes, wherever it stands", () => {
+  test("writes the same for any object that it accepts, at any position", () => {
     let taken = 0
     fc.assert(
       fc.property(kubernetesObject, types, fc.nat(40), (object, type, before) => {
@@ -139,7 +139,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
     },
   )
 
-  test("sorts members by the bytes of their keys, alike beginnings and escape sequences included", () => {
+  test("sorts members by the bytes of their keys, equal prefixes and escape sequences included", () => {
     const keys = fc.uniqueArray(
       fc.oneof(fc.stringMatching(/^prefix-[a-c]{0,6}$/), fc.string({ unit: "binary", maxLength: 12 })),
       {
@@ -157,7 +157,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
     )
   })
 
-  test("never takes a wrong value, however the bytes were changed", () => {
+  test("never accepts a wrong value, however the bytes were changed", () => {
     let taken = 0
     let refused = 0
     fc.assert(
@@ -189,7 +189,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
     ["leading zeros", '{"metadata":{},"spec":01}'],
     ["a surrogate", '{"metadata":{},"spec":"\\ud834\\udd1e"}'],
     ["half a surrogate", '{"metadata":{},"spec":"\\ud834"}'],
-    ["bytes that are no UTF-8", Buffer.from('{"metadata":{},"spec":"\xff"}', "latin1")],
+    ["bytes that are not UTF-8", Buffer.from('{"metadata":{},"spec":"\xff"}', "latin1")],
     ["an overlong form", Buffer.from('{"metadata":{},"spec":"\xc0\x80"}', "latin1")],
     ["an encoded surrogate", Buffer.from('{"metadata":{},"spec":"\xed\xa0\x80"}', "latin1")],
     ["beyond U+10FFFF", Buffer.from('{"metadata":{},"spec":"\xf4\x90\x80\x80"}', "latin1")],
@@ -216,7 +216,7 @@ describe("the WebAssembly way to SimKube's objects", () => {
       "more members than it has room for",
       usual(`{${Array.from({ length: 4000 }, (_, index) => `"${1000 + index}":1`).join(",")}}`),
     ],
-  ])("leaves %s to the way through objects", (_, text) => {
+  ])("leaves %s to the pass through objects", (_, text) => {
     expect(quickly(text, deployment)).toBeUndefined()
   })
 })

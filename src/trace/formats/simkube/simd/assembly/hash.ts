@@ -1,12 +1,12 @@
 /** H of an encoded value, as simkube-encoded-hash.ts and sip-hash.ts compute it. */
 import { hash, stream, streamEnd } from "./layout"
 
-/** Hashes the value at [start, end) of the output and leaves H at `hash`. False if the stream has no room for it. */
+/** Hashes the value at [start, end) of the output and stores H at `hash`. False if the stream has no room for it. */
 export function hashValue(start: usize, end: usize): bool {
   let at = start
   let to = stream
   while (at < end) {
-    // A scalar takes 8 bytes at most, a string one more than its text.
+    // A scalar needs at most 8 bytes, a string one more than its text.
     if (to + 16 > streamEnd) return false
     const type = <u32>load<u8>(at)
     if (type < 0x80) {
@@ -48,7 +48,7 @@ export function hashValue(start: usize, end: usize): bool {
   return true
 }
 
-/** H of an object without spec: of null. */
+/** H of an object without spec, which is that of null. */
 export function hashNothing(): void {
   store<u64>(stream, 0)
   store<u64>(hash, sipHash13(stream, 8))
@@ -70,7 +70,7 @@ let v1: u64 = 0
 let v2: u64 = 0
 let v3: u64 = 0
 
-/** Overwrites the bytes behind the text. */
+/** Overwrites the bytes after the text. */
 function sipHash13(start: usize, length: usize): u64 {
   v0 = 0x736f6d6570736575
   v1 = 0x646f72616e646f6d

@@ -1,8 +1,8 @@
 /**
- * The members of a map, which MessagePack wants in the order of their keys' UTF-8 bytes.
+ * The members of a map, which must be in the order of their keys' UTF-8 bytes.
  *
- * Each has 24 bytes: the first eight bytes of its key as a big-endian number, so that comparing two keys is nearly always
- * one comparison; where its encoded key and value begin and end; where its key's text begins, and its length.
+ * Each has 24 bytes: the first eight bytes of its key as a big-endian number, so that comparing two keys is nearly always one comparison;
+ * the start and end of its encoded key and value; the start and length of its key's text.
  */
 import { members, membersEnd, scratch } from "./layout"
 
@@ -13,17 +13,17 @@ const KEY: usize = 16
 const KEY_LENGTH: usize = 20
 const SIZE: usize = 24
 
-/** Where the next member goes: maps inside of one another stand one behind the other. */
+/** Position of the next member: the members of nested maps are stored one map after the other. */
 let top: usize = members
 
-/** Members of maps that are not sorted by insertion: it takes time in proportion to the square. Servers sort such maps. */
+/** Larger maps that are out of order are not sorted: insertion takes quadratic time, and servers sort such maps. */
 const MOST_OUT_OF_ORDER: usize = 64
 
 export function forgetMembers(): void {
   top = members
 }
 
-/** A map begins; answers what {@link closeMap} asks for. */
+/** Opens a map; returns the argument for {@link closeMap}. */
 export function openMap(): usize {
   return top
 }
@@ -48,8 +48,8 @@ export function countOf(map: usize): usize {
 }
 
 /**
- * Brings the members of the map into order, which lie one behind the other in the output. False if two have the same key, or
- * too many stand in another order. The map is closed then or not: nobody goes on.
+ * Sorts the members of the map, which are adjacent in the output. False if two have the same key, or too many are out of order; the caller
+ * then aborts, whatever the state of the map.
  */
 export function closeMap(map: usize): bool {
   const end = top
@@ -96,7 +96,7 @@ function sort(map: usize, end: usize): bool {
   return true
 }
 
-/** Negative, zero or positive as the key of one member sorts below, equal to or above that of the other. */
+/** Negative, zero or positive if the key of one member sorts below, equal to or above that of the other. */
 function compare(left: usize, right: usize): i32 {
   const a = load<u64>(left, PREFIX)
   const b = load<u64>(right, PREFIX)

@@ -1,9 +1,9 @@
 /** Integers of JSON in MessagePack's smallest form. Floats and integers of more than 18 digits are left to another pass. */
 
-/** Where the input stands after the last number. */
+/** Position in the input after the last number. */
 export let afterNumber: usize = 0
 
-/** Reads the number at `from` and writes it at `to`. Answers where the output ends, or 0. */
+/** Reads the number at `from` and writes it at `to`. Returns the end of the output, or 0. */
 export function copyNumber(from: usize, to: usize): usize {
   const isNegative = load<u8>(from) == 45
   const first = from + <usize>isNegative

@@ -1,12 +1,12 @@
 /**
- * An object of Kubernetes as an event of a SimKube trace holds it: JSON in, MessagePack out, without what sanitise.ts leaves out,
- * and the hash of its spec. In WebAssembly with SIMD.
+ * Encodes a Kubernetes object as in an event of a SimKube trace: JSON in, MessagePack out, without what sanitise.ts removes, and the hash
+ * of its spec. In WebAssembly with SIMD.
  *
  * Built by scripts/simd.ts into ../simkube-simd-module.ts, which names the sources it was built from.
  *
- * Answers 0 wherever it meets anything unusual, and then the way through objects decides (simkube-batch.ts): white space, floats
- * and large numbers, surrogates, a key given twice, metadata of other types, anything malformed, anything large. So what it
- * accepts must come out the same to the byte.
+ * Returns 0 wherever it finds anything unusual, and then the pass through objects decides (simkube-batch.ts): white space, floats and large
+ * numbers, surrogates, duplicate keys, metadata of other types, anything malformed, anything large. So what it accepts must be encoded
+ * identically, byte for byte.
  */
 import { hashNothing } from "./hash"
 import { input, output, prefix } from "./layout"
@@ -15,8 +15,8 @@ import { ROOT } from "./rules"
 import { after, beginObject, copyMap, isMetadataSeen, isSpecSeen } from "./values"
 
 /**
- * Encodes the object that is all of the `length` bytes of the input, with `prefixLength` bytes of the prefix. Answers the
- * output's length, or 0.
+ * Encodes the object that fills the `length` bytes of the input, with `prefixLength` bytes of the prefix. Returns the output's length, or
+ * 0.
  */
 export function encode(length: usize, prefixLength: usize, isPod: bool): usize {
   const end = input + length
@@ -28,7 +28,7 @@ export function encode(length: usize, prefixLength: usize, isPod: bool): usize {
   beginObject(isPod)
   memory.copy(output + 1, prefix, prefixLength)
   const last = copyMap(input + 1, output, 0, ROOT, prefixLength)
-  // A header of more than 15 members is longer and has moved the prefix: right, and too rare to be tested.
+  // A header for more than 15 members is longer and has moved the prefix: handled correctly, but too rare to be tested.
   if (last == 0 || after != end || load<u8>(output) >= 0x90 || !isMetadataSeen) return 0
   if (!isSpecSeen) hashNothing()
   return last - output

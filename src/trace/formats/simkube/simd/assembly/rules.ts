@@ -1,6 +1,6 @@
-/** What is left out of an object, by the map that a member stands in: the same rules as sanitise.ts. */
+/** The members to remove from an object, by the map that contains them: the same rules as sanitise.ts. */
 
-/** Maps that have rules. */
+/** Sorts of maps. All but PLAIN have rules. */
 export const PLAIN: u32 = 0
 export const ROOT: u32 = 1
 export const METADATA: u32 = 2
@@ -8,14 +8,14 @@ export const ANNOTATIONS: u32 = 3
 /** The spec of a v1.Pod. */
 export const POD_SPEC: u32 = 4
 
-/** What becomes of a member. The numbers of maps above say: it is such a map. */
+/** What to do with a member. A number of a map above means that the member is such a map. */
 export const DROP: u32 = 5
-/** Not null: where typed metadata has none, another pass decides. */
+/** Copied unless null: if typed metadata is null, another pass decides. */
 export const COPY: u32 = 6
-/** The one that is hashed. */
+/** The member to be hashed. */
 export const SPEC: u32 = 7
 
-/** The member with the key of that length at `key`, which eight readable bytes follow, in a map of that sort. */
+/** The rule for the member whose key of that length is at `key`, followed by eight readable bytes, in a map of that sort. */
 export function ruleOf(map: u32, key: usize, length: usize): u32 {
   if (map == ROOT) return ruleOfRoot(key, length)
   if (map == METADATA) return ruleOfMetadata(key, length)

@@ -1,18 +1,17 @@
-/** Strings of JSON as strings of MessagePack: found, checked and copied in one pass, 16 bytes at a time. */
+/** Copies JSON strings as MessagePack strings: found, checked and copied in one pass, 16 bytes at a time. */
 
 const QUOTE: u32 = 34
 const BACKSLASH: u32 = 92
 
-/** Where the input stands after the last string, behind its closing quote. */
-export let behind: usize = 0
+/** Position in the input after the last string's closing quote. */
+export let afterString: usize = 0
 
 /** Length of the last string in bytes of UTF-8. */
 export let textLength: usize = 0
 
 /**
- * Copies the string whose opening quote stands before `from` to `to`, header first. Answers where the output ends, or 0 for
- * what another pass must judge: control characters, surrogates, bytes that are no UTF-8, no end. Zeros behind the input end
- * every string.
+ * Copies the string whose opening quote is before `from` to `to`, header first. Returns the end of the output, or 0 for what another pass
+ * must judge: control characters, surrogates, bytes that are not UTF-8, no end. Zeros after the input end every string.
  */
 export function copyString(from: usize, to: usize): usize {
   const text = to + 1
@@ -42,12 +41,12 @@ export function copyString(from: usize, to: usize): usize {
     at += taken >> 8
     end += taken & 0xff
   }
-  behind = at + 1
+  afterString = at + 1
   textLength = end - text
   return withHeader(to, textLength)
 }
 
-/** Puts the header of a text of that length before it. The text stands one byte behind `to` and moves if the header is longer. */
+/** Puts the header before a text of that length. The text is one byte after `to` and moves if the header is longer. */
 function withHeader(to: usize, length: usize): usize {
   if (length < 32) {
     store<u8>(to, 0xa0 | <u8>length)
@@ -70,7 +69,7 @@ function withHeader(to: usize, length: usize): usize {
   return to + 5 + length
 }
 
-/** An escape sequence as UTF-8. Answers the bytes read, times 256, and the bytes written; 0 for what is not understood. */
+/** Copies an escape sequence as UTF-8. Returns the bytes read, times 256, plus the bytes written; 0 for an unknown sequence. */
 function copyEscape(at: usize, to: usize): usize {
   const kind = <u32>load<u8>(at, 1)
   if (kind == 117) return copyCodeUnit(at, to)
@@ -104,14 +103,14 @@ function copyCodeUnit(at: usize, to: usize): usize {
   return 0x603
 }
 
-/** Beyond 16 bits for what is no hexadecimal digit, wherever it is shifted to. */
+/** More than 16 bits for a byte that is not a hexadecimal digit, whatever the shift. */
 function hexOf(byte: u32): u32 {
   if (byte - 48 <= 9) return byte - 48
   const letter = (byte | 32) - 97
   return letter <= 5 ? letter + 10 : 0x10000
 }
 
-/** One character of several bytes, if it is well-formed UTF-8 (RFC 3629 §4); answers like {@link copyEscape}. */
+/** Copies one multi-byte character, if it is well-formed UTF-8 (RFC 3629 §4); returns like {@link copyEscape}. */
 function copyBeyondAscii(at: usize, to: usize): usize {
   const first = <u32>load<u8>(at)
   const second = <u32>load<u8>(at, 1)
@@ -129,7 +128,7 @@ function copyBeyondAscii(at: usize, to: usize): usize {
   return (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ? 0 : 0x404
 }
 
-/** Behind the string whose opening quote stands before `from`; 0 if it does not end. What is in it is not checked. */
+/** The position after the string whose opening quote is before `from`; 0 if it does not end. Its contents are not checked. */
 export function skipString(from: usize): usize {
   let at = from
   while (true) {

@@ -1,10 +1,10 @@
 /**
- * Values of JSON as MessagePack. A function that answers 0 has met something unusual, and another pass decides.
+ * JSON values as MessagePack. A function returns 0 if it finds something unusual; then another pass decides.
  */
 import { addMember, closeMap, countOf, openMap } from "./members"
 import { ANNOTATIONS, COPY, DROP, METADATA, PLAIN, POD_SPEC, ROOT, ruleOf, SPEC } from "./rules"
 import { afterNumber, copyNumber } from "./numbers"
-import { behind, copyString, skipString, textLength } from "./strings"
+import { afterString, copyString, skipString, textLength } from "./strings"
 import { hashValue } from "./hash"
 
 const QUOTE: u32 = 34
@@ -16,13 +16,13 @@ const OPEN_BRACE: u32 = 123
 const CLOSE_BRACE: u32 = 125
 const NULL: u32 = 0x6c6c756e
 
-/** Containers inside of one another; beyond, which nobody but a malicious client sends, another pass decides. */
+/** Deepest nesting of containers; for deeper ones, which only a malicious client sends, another pass decides. */
 const DEEPEST: u32 = 64
 
-/** Where the input stands after the last value. */
+/** Position in the input after the last value. */
 export let after: usize = 0
 
-/** Whether the spec was seen, and so hashed. */
+/** Whether the spec was found and hashed. */
 export let isSpecSeen: bool = false
 export let isMetadataSeen: bool = false
 /** Whether a spec is a Pod's. */
@@ -34,12 +34,12 @@ export function beginObject(isOfPod: bool): void {
   isPod = isOfPod
 }
 
-/** The value at `from`. Answers where the output ends; {@link after} says where the input does. */
+/** Copies the value at `from`. Returns the end of the output; {@link after} is the end of the input. */
 function copyValue(from: usize, to: usize, depth: u32): usize {
   const first = <u32>load<u8>(from)
   if (first == QUOTE) {
     const end = copyString(from + 1, to)
-    after = behind
+    after = afterString
     return end
   }
   if (first == OPEN_BRACE) return copyMap(from + 1, to, depth, PLAIN, 0)
@@ -82,7 +82,7 @@ function copyArray(from: usize, to: usize, depth: u32): usize {
 }
 
 /**
- * The map whose brace stands before `from`, by the rules of its sort. `extra` bytes at `to + 1` are there already and hold two
+ * Copies the map whose brace is before `from`, by the rules of its sort. `extra` bytes at `to + 1` are already written and contain two
  * members of the root.
  */
 export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: usize): usize {
@@ -101,8 +101,8 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
       let keyLength = textLength
       const key = out - keyLength
       // A key with an escape sequence might be one that the rules name.
-      if (sort != PLAIN && behind - at - 2 != keyLength) return 0
-      at = behind
+      if (sort != PLAIN && afterString - at - 2 != keyLength) return 0
+      at = afterString
       if (<u32>load<u8>(at++) != COLON) return 0
       const rule = sort == PLAIN ? PLAIN : ruleOf(sort, key, keyLength)
       if (rule == DROP) {
@@ -136,7 +136,7 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
   return setHeader(to, out, 0x80, 0xde, sort == ROOT ? count + 2 : count)
 }
 
-/** A member that the rules name. */
+/** Copies a member that the rules name. */
 function copyNamed(rule: u32, from: usize, to: usize, depth: u32): usize {
   if (rule == COPY) return load<u32>(from) == NULL ? 0 : copyValue(from, to, depth)
   if (rule == METADATA) isMetadataSeen = true
@@ -147,7 +147,7 @@ function copyNamed(rule: u32, from: usize, to: usize, depth: u32): usize {
   return end != 0 && hashValue(to, end) ? end : 0
 }
 
-/** `"annotations": {}`, as SimKube has it in every object. */
+/** `"annotations": {}`, which SimKube writes into every object. */
 function writeNoAnnotations(to: usize): usize {
   store<u8>(to, 0xab)
   store<u64>(to, 0x697461746f6e6e61, 1)
@@ -155,7 +155,7 @@ function writeNoAnnotations(to: usize): usize {
   return to + 13
 }
 
-/** Puts the header of a container before its contents, which stand one byte behind `to`; answers where they end. */
+/** Puts the header of a container before its contents, which are one byte after `to`; returns their end. */
 function setHeader(to: usize, end: usize, short: u8, long: u8, count: usize): usize {
   if (count < 16) {
     store<u8>(to, short | <u8>count)
@@ -168,7 +168,7 @@ function setHeader(to: usize, end: usize, short: u8, long: u8, count: usize): us
   return end + 2
 }
 
-/** Behind the value at `from`, which is not looked at but for its strings and brackets; 0 if it does not end. */
+/** The position after the value at `from`, of which only strings and brackets are read; 0 if it does not end. */
 function skipValue(from: usize): usize {
   const first = <u32>load<u8>(from)
   if (first == QUOTE) return skipString(from + 1)

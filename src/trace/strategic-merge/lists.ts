@@ -1,22 +1,19 @@
 /** Merging and ordering the lists of strategic merge patches. */
 
-import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf, memberOf } from "../json/json-value.ts"
-import { itemType } from "../managed-fields/type-walk.ts"
-import { InapplicablePatchError, UnclassifiedPatchError } from "../patch-failure.ts"
-import { PATCH, SET_ELEMENT_ORDER, withoutDirectives } from "./strategic-directives.ts"
-import { strategyOf } from "./strategic-schema.ts"
+import { memberOf } from "../../own-member.ts"
+import { isIntegerNumber, isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json-value.ts"
+import { isList, type List, PATCH, SET_ELEMENT_ORDER, withoutDirectives } from "./directives.ts"
+import { type MergeRule, type MergeRules, StrategicMergeError } from "./merge-rules.ts"
 
-type List = ReadonlyArray<JsonValue>
-type MergeItem = (original: JsonObject, patch: JsonObject, type: KubernetesType) => JsonObject
+type MergeItem = (original: JsonObject, patch: JsonObject, rules: MergeRules) => JsonObject
 
-const refuse = (problem: string): UnclassifiedPatchError => new UnclassifiedPatchError({ problem })
+const refuse = (problem: string): StrategicMergeError => new StrategicMergeError({ reason: "unclassified", problem })
 
 /** Merges items by key, scalars as a set; items of the patch in its order, the others where they stood among them. */
 export const mergeLists = (
   original: List,
   patch: List,
-  field: KubernetesType,
+  rule: MergeRule,
   mergeItem: MergeItem,
   deletesItems: boolean,
 ): List => {
@@ -26,25 +23,25 @@ export const mergeLists = (
     const merged = [...new Set([...original, ...patch])]
     return inOrder(merged, patch, original, "")
   }
-  const key = field.patchMergeKey ?? ""
+  const key = rule.mergeKey
   if (key === "") throw refuse("cannot merge lists without merge key for struct")
   const special = applySpecialItems(original, patch, key)
-  const merged = mergeItems(special.original, special.patch, key, itemType(field), mergeItem)
+  const merged = mergeItems(special.original, special.patch, key, rule.inside(), mergeItem)
   return inOrder(merged, special.patch, special.original, key)
 }
 
-export interface OrderedList {
+interface OrderedList {
   readonly original: List | undefined
   readonly patch: List | undefined
   /** The value of `$setElementOrder`. */
   readonly order: List
-  readonly field: KubernetesType
+  readonly rule: MergeRule
   readonly mergeItem: MergeItem
 }
 
 /** The merged list in the order that the patch asks for; `undefined` if there is no list. */
-export const orderedList = ({ original, patch, order, field, mergeItem }: OrderedList): List | undefined => {
-  const key = field.patchMergeKey ?? ""
+export const orderedList = ({ original, patch, order, rule, mergeItem }: OrderedList): List | undefined => {
+  const key = rule.mergeKey
   checkOrder(patch ?? [], order, key)
   let merged: List
   if (original === undefined) {
@@ -53,7 +50,7 @@ export const orderedList = ({ original, patch, order, field, mergeItem }: Ordere
   } else if (patch === undefined) {
     merged = original
   } else {
-    merged = strategyOf(field) === "merge" ? mergeLists(original, patch, field, mergeItem, false) : patch
+    merged = rule.strategy === "merge" ? mergeLists(original, patch, rule, mergeItem, false) : patch
   }
   if (original?.length === 0 && (patch ?? []).length === 0) throw refuse("no elements in any of the given slices")
   holdsObjects(original ?? [], patch ?? [])
@@ -81,7 +78,8 @@ const holdsObjects = (original: List, patch: List): boolean => {
     const itemName = listItemType(item)
     if (name === undefined) {
       name = itemName
-      if (isJsonArray(item)) throw new InapplicablePatchError({ problem: "lists of lists are not supported" })
+      if (isList(item))
+        throw new StrategicMergeError({ reason: "list-of-lists", problem: "lists of lists are not supported" })
     } else if (name !== itemName) {
       throw refuse("the items of a list must be of one type")
     }
@@ -90,10 +88,15 @@ const holdsObjects = (original: List, patch: List): boolean => {
 }
 
 /** The server tells whole numbers from others. */
-const listItemType = (item: JsonValue): string => (Number.isInteger(item) ? "integer" : jsonTypeOf(item))
+const listItemType = (item: JsonValue): string => {
+  if (item === null) return "null"
+  if (isList(item)) return "array"
+  if (isJsonObject(item)) return "object"
+  const isInteger = typeof item === "bigint" || (typeof item === "number" && isIntegerNumber(item))
+  return isInteger ? "integer" : typeof item === "object" ? "number" : typeof item
+}
 
-const noMergeKey = (item: JsonValue, key: string): UnclassifiedPatchError =>
-  refuse(`an item lacks the merge key ${key}: ${JSON.stringify(item)}`)
+const noMergeKey = (key: string): StrategicMergeError => refuse(`an item lacks the merge key ${key}`)
 
 /** Items with `$patch`: one deletes its like, `replace` drops the whole original list. */
 const applySpecialItems = (original: List, patch: List, key: string): { original: List; patch: List } => {
@@ -107,27 +110,27 @@ const applySpecialItems = (original: List, patch: List, key: string): { original
       plain.push(item)
     } else if (directive === "delete") {
       const value = memberOf(object, key)
-      if (value === undefined) throw noMergeKey(item, key)
+      if (value === undefined) throw noMergeKey(key)
       kept = kept.filter((other) => memberOf(other as JsonObject, key) !== value)
     } else if (directive === "replace") {
       replaces = true
     } else if (directive === "merge") {
       throw refuse("merging lists cannot yet be specified in the patch")
     } else {
-      throw refuse(`unknown $patch directive ${JSON.stringify(directive)} in ${JSON.stringify(item)}`)
+      throw refuse("unknown $patch directive")
     }
   }
   return replaces ? { original: plain, patch: [] } : { original: kept, patch: plain }
 }
 
-const mergeItems = (original: List, patch: List, key: string, type: KubernetesType, mergeItem: MergeItem): List => {
+const mergeItems = (original: List, patch: List, key: string, rules: MergeRules, mergeItem: MergeItem): List => {
   const merged = [...original]
   for (const item of patch) {
     const value = memberOf(item as JsonObject, key)
-    if (value === undefined) throw noMergeKey(item, key)
+    if (value === undefined) throw noMergeKey(key)
     const index = merged.findIndex((other) => memberOf(other as JsonObject, key) === value)
     if (index < 0) merged.push(item)
-    else merged[index] = mergeItem(merged[index] as JsonObject, item as JsonObject, type)
+    else merged[index] = mergeItem(merged[index] as JsonObject, item as JsonObject, rules)
   }
   return merged
 }
@@ -160,9 +163,9 @@ const inOrder = (merged: List, order: List, original: List, key: string): List =
 }
 
 const mergeKeyOf = (item: JsonValue, key: string): JsonValue => {
-  if (!isJsonObject(item)) throw refuse(`expected an object, got ${jsonTypeOf(item)}`)
+  if (!isJsonObject(item)) throw refuse(`expected an object, got ${listItemType(item)}`)
   const value = memberOf(item, key)
-  if (value === undefined) throw noMergeKey(item, key)
+  if (value === undefined) throw noMergeKey(key)
   return value
 }
 
