@@ -14,7 +14,9 @@ export type { ExportJob, ExportRefused } from "./actors/exporter/definition.ts"
 export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts"
 /** Reports of a kind's watcher: its state, gaps, trouble. */
 export type { WatcherReport } from "./actors/watcher/definition.ts"
-/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), parsed from values of `--allow-target`. */
+/** The state of one namespace of a kind that is recorded namespace by namespace. */
+export type { NamespaceState } from "./actors/watcher/progress/namespace-states.ts"
+/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
 export { type AllowedPlace, type AllowListReading, readAllowList } from "./blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
 export { type CredentialsError, isCredentialsError } from "./kube/credentials/errors.ts"
@@ -68,6 +70,6 @@ export {
   startRecorderActors,
 } from "./recorder/recorder-actors.ts"
 /** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./recorder/spawn-watchers.ts"
+export type { RecordedWatcher } from "./recorder/watchers/spawn-watchers.ts"
 /** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
 export type { WorkerRole } from "./recorder/worker-entries.ts"

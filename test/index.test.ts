@@ -12,6 +12,7 @@ import type {
   ExportRefused,
   KindState,
   KindStatus,
+  NamespaceState,
   Reconfiguration,
   RecorderActors,
   RecorderActorsOptions,
@@ -77,6 +78,7 @@ test("the types of parameters, results and errors are exported", () => {
   expectTypeOf<RecorderSettings["access"]>().toEqualTypeOf<AccessSettings | undefined>()
   expectTypeOf<RecorderSummary["incomplete"]>().toEqualTypeOf<ReadonlyArray<KindStatus>>()
   expectTypeOf<KindStatus["state"]>().toEqualTypeOf<KindState>()
+  expectTypeOf<KindStatus["namespaces"]>().toEqualTypeOf<ReadonlyArray<NamespaceState>>()
   expectTypeOf<RunningRecorder["configuration"]>().toEqualTypeOf<RecorderConfiguration>()
   expectTypeOf<RecorderConfiguration["kinds"][number]>().toMatchTypeOf<TrackedKind>()
   expectTypeOf<RecorderActorsOptions["endpoints"]>().toEqualTypeOf<EndpointSource>()

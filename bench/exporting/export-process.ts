@@ -70,7 +70,7 @@ const exportOnce = async (): Promise<ExportCost> => {
       excludeDaemonSetOwned: true,
       recordedKinds: [],
       trackedObjects: { [gvk]: {} },
-      incomplete: {},
+      incomplete: [],
     } as const
     const started = service.start(job, {
       piece: async (data) => {

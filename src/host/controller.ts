@@ -4,9 +4,10 @@
  */
 
 import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
-import type { ApiObject, SelectorObject, StringMap } from "../kube/client/objects.ts"
+import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
+import { selectorMatches } from "../kube/label-selector.ts"
 import type { ChangeHandler } from "./change-feed.ts"
 import type { Cluster } from "./cluster.ts"
 import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
@@ -97,16 +98,11 @@ export const enqueueSelf =
   }
 
 /**
- * Queues the owners of changed objects, previous and current, since the owner may have changed; for orphans every owner
- * in the namespace whose selector would adopt them, according to `matches`.
+ * Queues the owners of objects that changed: before and after, as the owner may have changed; for orphans every owner in
+ * the namespace whose selector would adopt them.
  */
 export const enqueueOwners =
-  <T extends ApiObject>(
-    controller: KeyedController,
-    ownerKind: Kind,
-    { cluster }: Surroundings,
-    matches: (selector: SelectorObject | undefined, labels: StringMap | undefined) => boolean,
-  ): ChangeHandler<T> =>
+  <T extends ApiObject>(controller: KeyedController, ownerKind: Kind, { cluster }: Surroundings): ChangeHandler<T> =>
   (changes) => {
     const owners = cluster.cache<ApiObject & { readonly spec?: { readonly selector?: SelectorObject } }>(ownerKind)
     for (const { previous, current } of changes) {
@@ -118,7 +114,7 @@ export const enqueueOwners =
       }
       if (current === undefined || controllerOf(current) !== undefined) continue
       for (const owner of owners.inNamespace(current.metadata.namespace)) {
-        if (matches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
+        if (selectorMatches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
       }
     }
   }

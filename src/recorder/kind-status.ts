@@ -2,6 +2,7 @@
  * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
  * incompleteness header of exports, of exit codes, and of the status line.
  */
+import type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
 import type { KindState } from "../kube/watch/protocol/protocol.ts"
 
 export interface KindStatus {
@@ -9,6 +10,11 @@ export interface KindStatus {
   readonly state: KindState
   /** One sentence for people. */
   readonly detail: string
+  /**
+   * The state of each namespace where the kind is watched namespace by namespace: `state` is then that of the worst. Empty: `state` is
+   * that of everything recorded of the kind.
+   */
+  readonly namespaces: ReadonlyArray<NamespaceState>
   /** µs since the Unix epoch at which the state was entered. */
   readonly since: number
   /** The server denies access: the kind is `forbidden`, or it is `failing` because the credentials are not accepted (401). */
@@ -42,13 +48,19 @@ export class KindStatuses {
   }
 
   /** Returns whether the state, not only its detail, has changed. */
-  set(gvk: string, state: KindState, detail: string, atMicros: number): boolean {
+  set(
+    gvk: string,
+    state: KindState,
+    detail: string,
+    atMicros: number,
+    namespaces: ReadonlyArray<NamespaceState> = [],
+  ): boolean {
     const before = this.#kinds.get(gvk)
     if (before === undefined) throw new Error(`${gvk} is not recorded by this recorder`)
     const changed = before.state !== state
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
-    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since, isRefused })
+    this.#kinds.set(gvk, { gvk, state, detail, namespaces, since: changed ? atMicros : before.since, isRefused })
     return changed
   }
 
@@ -85,19 +97,23 @@ export class KindStatuses {
 
   /** The body of `/readyz?verbose`, in the manner of the API server's. */
   verboseReadiness(): string {
-    const lines = this.all().map(
-      ({ gvk, state, detail }) =>
-        `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${gvk} ${state}: ${detail}`,
-    )
+    const lines = this.all().flatMap(({ gvk, namespaces, ...kind }) => [
+      readinessLine(gvk, kind),
+      ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
+    ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
     return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
   }
 }
 
+const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>
+  `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${name} ${state}: ${detail}`
+
 const starting = (gvk: string, detail: string, since: number): KindStatus => ({
   gvk,
   state: "listing",
   detail,
+  namespaces: [],
   since,
   isRefused: false,
 })

@@ -1,7 +1,7 @@
 /** Records that a kind is no longer recorded, as an open gap from its last complete version on. */
 import * as Effect from "effect/Effect"
 import { patiently } from "./patient-writes.ts"
-import type { WatchedStore } from "./spawn-watchers.ts"
+import type { WatchedStore } from "./watchers/spawn-watchers.ts"
 
 interface KindStop {
   readonly gvk: string

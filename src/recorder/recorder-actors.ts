@@ -34,12 +34,12 @@ import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { makeReaderService } from "./reader-service.ts"
 import { recordStop } from "./record-stop.ts"
-import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
+import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
-export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
+export type { Reconfiguration, RemovedKind } from "./watchers/spawn-watchers.ts"
 
 export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>

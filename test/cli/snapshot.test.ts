@@ -265,9 +265,13 @@ describe("reel snapshot", () => {
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
-  test("fails for an unreachable server and leaves nothing", async () => {
+  test("a server that is not there is a failure that says what to check, and leaves nothing", async () => {
     writeFileSync(path("kubeconfig"), kubeconfigOf("http://127.0.0.1:1"))
-    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.failed })
+    const { code, error } = await snapshot(["v1.Pod"], "now.ndjson")
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toMatch(
+      /^reel snapshot: v1\.Pod cannot be listed: .*\(ECONNREFUSED\); connection refused: is the API server running, and is the server in the kubeconfig correct\?\n$/,
+    )
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 

@@ -34,7 +34,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
         const life = ++lives
         return {
           coverage: () => Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++)),
-          recordedSince: () => Effect.succeed({}),
+          recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
         }
       })

@@ -33,8 +33,10 @@ export const ExportJob = Schema.Struct({
   recordedKinds: Schema.Array(Schema.String),
   /** `trackedObjects` in SimKube's form, for the configuration in the trace. */
   trackedObjects: Schema.Unknown,
-  /** `gvk` → state, for kinds that are not being watched now. */
-  incomplete: Schema.Record(Schema.String, Schema.String),
+  /** For the trace's header: kinds, or namespaces of them, of which it lacks something besides gaps. */
+  incomplete: Schema.Array(
+    Schema.Struct({ gvk: Schema.String, namespace: Schema.optionalKey(Schema.String), state: Schema.String }),
+  ),
 })
 export type ExportJob = typeof ExportJob.Type
 

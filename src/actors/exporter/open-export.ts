@@ -108,7 +108,7 @@ const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
   window: { start: job.fromTime, end: job.untilTime },
   cut: job.cut,
   kinds,
-  incomplete: Object.entries(job.incomplete).map(([gvk, state]) => ({ gvk, state })),
+  incomplete: job.incomplete,
 })
 
 async function* spooledSimkube(

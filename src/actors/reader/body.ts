@@ -20,7 +20,7 @@ import { makeQuestionQueue } from "./question-queue.ts"
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
   Effect.map(makeQuestionQueue, (queue) => ({
     coverage: (window) => Effect.try({ try: () => readCoverage(directory, window), catch: failed }),
-    recordedSince: () => Effect.try({ try: () => Object.fromEntries(readRecordedSince(directory)), catch: failed }),
+    recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
     count: (question) =>
       queue(Effect.tryPromise({ try: (signal) => count(directory, question, signal), catch: failed })),
   }))

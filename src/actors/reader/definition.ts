@@ -22,6 +22,13 @@ const ReadKind = Schema.Struct({
   events: Schema.Number,
   since: Schema.UndefinedOr(Schema.Number),
   completeTime: Schema.Number,
+  namespaces: Schema.Array(
+    Schema.Struct({
+      namespace: Schema.String,
+      since: Schema.UndefinedOr(Schema.Number),
+      completeTime: Schema.Number,
+    }),
+  ),
   gaps: Schema.Array(
     Schema.Struct({
       fromTime: Schema.Number,
@@ -34,6 +41,8 @@ const ReadKind = Schema.Struct({
   ),
 })
 export type ReadKind = typeof ReadKind.Type
+
+const RecordedSince = Schema.Struct({ gvk: Schema.String, namespace: Schema.String, since: Schema.Number })
 
 const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */
@@ -75,11 +84,9 @@ export const readerNice = 5
 const readerControl = {
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
-  /** By kind, the µs since the Unix epoch since which it is recorded; excludes kinds whose first list is in progress. */
-  recordedSince: { payload: Schema.Void, success: Schema.Record(Schema.String, Schema.Number), error: ReadingFailed },
-  /**
-   * By kind, the number of objects that exist at the start of the window, and of changes in it, without reading an object. One at a time.
-   */
+  /** Since when each kind and namespace is recorded, as readRecordedSince has it. */
+  recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
+  /** By kind how many objects exist when the window begins, and how many changes it holds: without reading an object. One at a time. */
   count: {
     payload: CountQuestion,
     success: Schema.Record(Schema.String, Schema.Struct({ objects: Schema.Number, events: Schema.Number })),

@@ -4,6 +4,7 @@ import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { NamespaceState } from "./progress/namespace-states.ts"
 
 /** The complete configuration of one watcher; plain data. */
 export interface WatcherConfig {
@@ -34,7 +35,14 @@ export interface WatcherConfig {
 
 /** What a watcher reports to the recorder; rare, except for `event`. */
 export type WatcherReport =
-  | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly atMicros: number }
+  | {
+      readonly type: "state"
+      readonly state: KindState
+      readonly detail: string
+      /** The state of each namespace where the kind is watched namespace by namespace; else empty. */
+      readonly namespaces: ReadonlyArray<NamespaceState>
+      readonly atMicros: number
+    }
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }

@@ -7,6 +7,7 @@ import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
 import type { SessionListener } from "../../kube/watch/sink.ts"
@@ -19,11 +20,18 @@ import { type FollowedPods, followedPods, InterruptedLives } from "./pods/follow
 import { PodTracker } from "./pods/pod-tracker.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { ListUnderWay } from "./progress/list-under-way.ts"
+import type { NamespaceState } from "./progress/namespace-states.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectionOf } from "./selection.ts"
 
-/** The dependencies of a watcher's sessions and sinks. */
+/** Hears of a kind as a whole. */
+export interface KindListener extends SessionListener {
+  /** `namespaces`: the state of each, all of them each time; absent where one session watches the kind. */
+  stateChanged(state: KindState, detail: string, namespaces?: ReadonlyArray<NamespaceState>): void
+}
+
+/** Everything that a watcher's sessions and sinks are made of. */
 export interface KindWatchOptions {
   readonly config: Omit<WatcherConfig, "endpoint" | "userAgent">
   readonly gvk: GroupVersionKind
@@ -31,8 +39,7 @@ export interface KindWatchOptions {
   readonly outlet: FrameOutlet
   readonly clock: Clock
   readonly random: () => number
-  /** The state of the kind as a whole. */
-  readonly listener: SessionListener
+  readonly listener: KindListener
   readonly recorded: EventListener | undefined
 }
 

@@ -18,7 +18,7 @@ import { ListUnderWay } from "./progress/list-under-way.ts"
 import { LiveWatch } from "./progress/live-watch.ts"
 import { type NamespaceStanding, ProgressByNamespace } from "./progress/namespace-progress.ts"
 import { type NamespaceResume, resumeByNamespace } from "./progress/namespace-resume.ts"
-import { NamespaceStates } from "./progress/namespace-states.ts"
+import { combinedState, NamespaceStates } from "./progress/namespace-states.ts"
 import type { OwedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectedBeside, selectionOf } from "./selection.ts"
@@ -44,7 +44,6 @@ class NamespaceWatch implements KindWatch {
   readonly #progress: ProgressByNamespace
   readonly #interrupted: InterruptedLives
   readonly #states = new NamespaceStates()
-  readonly #reported = { state: "", detail: "" }
   readonly #parts: ReadonlyArray<Part>
   /** Started sessions: the first, then all or no others. */
   #started = 0
@@ -194,11 +193,12 @@ class NamespaceWatch implements KindWatch {
       frames.flush()
       frames.readDone()
     }
-    this.#states.set(standing.namespace, state, detail)
-    const combined = this.#isNamespaced ? this.#states.combined() : { state, detail }
-    if (combined.state === this.#reported.state && combined.detail === this.#reported.detail) return
-    Object.assign(this.#reported, combined)
-    this.#options.listener.stateChanged(combined.state, combined.detail)
+    const { listener } = this.#options
+    if (!this.#states.set(standing.namespace, state, detail)) return
+    if (!this.#isNamespaced) return listener.stateChanged(state, detail)
+    const namespaces = this.#states.all()
+    const combined = combinedState(namespaces)
+    listener.stateChanged(combined.state, combined.detail, namespaces)
   }
 }
 

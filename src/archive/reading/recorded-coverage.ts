@@ -19,6 +19,12 @@ interface CoverageWindow {
   readonly untilTime: number
 }
 
+interface RecordedNamespaceTimes {
+  readonly namespace: string
+  readonly since: number | undefined
+  readonly completeTime: number
+}
+
 export interface RecordedKind {
   readonly gvk: string
   /** Events received in the window, excluding gaps. */
@@ -27,7 +33,9 @@ export interface RecordedKind {
   readonly since: number | undefined
   /** When the kind was last known to be complete; 0 while its first list is in progress. */
   readonly completeTime: number
-  /** Gaps that overlap the window, in the order in which they were closed. */
+  /** The same of each namespace, where the kind is recorded namespace by namespace; else empty. */
+  readonly namespaces: ReadonlyArray<RecordedNamespaceTimes>
+  /** Those that touch the window, in the order they were closed. */
   readonly gaps: ReadonlyArray<GapEvent>
 }
 
@@ -50,9 +58,12 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
       (kind): RecordedKind => ({
         gvk: kind.gvk,
         events: count(kind),
-        since: kind.recordedSince === 0 ? undefined : kind.recordedSince,
-        // For a first list, the row contains the time at which it began.
-        completeTime: kind.recordedSince === 0 ? 0 : kind.completeThroughTime,
+        ...timesOf(kind.recordedSince, kind.completeThroughTime),
+        namespaces: kind.namespaces.map(({ namespace, recordedSince, completeTime }) => ({
+          namespace,
+          // While all of them are complete, only the kind has a time.
+          ...timesOf(recordedSince, completeTime || kind.completeThroughTime),
+        })),
         gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
       }),
     )
@@ -64,6 +75,10 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
     database.close()
   }
 }
+
+/** Of a first list under way, a row has the time at which it began. */
+const timesOf = (recordedSince: number, completeTime: number) =>
+  recordedSince === 0 ? { since: undefined, completeTime: 0 } : { since: recordedSince, completeTime }
 
 const eventCounter = (database: DatabaseSync, directory: string, { fromTime, untilTime }: CoverageWindow) => {
   const source = new BlockSource(database, directory)

@@ -19,9 +19,10 @@ import {
   listingRefusal,
   missingOf,
   needsOwners,
+  requestedStatuses,
   trackedObjects,
 } from "./start.ts"
-import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
+import { describePart, incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would contain of one kind. */
 interface KindForecast extends KindCoverage {
@@ -37,7 +38,7 @@ export interface ExportForecast extends Coverage {
   /** Filters of the request that the counts ignore; empty: the counts equal those of the export. */
   readonly countedBefore: ReadonlyArray<"label filters" | "owner filters">
   readonly format: string
-  /** Kinds that would be incomplete in the trace for reasons other than gaps, `gvk=state`. */
+  /** Kinds, or namespaces of them, of which the trace would lack something besides gaps, as in the header of the export. */
   readonly incomplete: ReadonlyArray<string>
   /** Recorded kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
@@ -55,16 +56,15 @@ export const forecastExport = (
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { excludesGap } = compileFilters(filtersOf(request))
-    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, excludesGap)
-    // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
+    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)))
+    // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
     const settled = needsOwners(request, configuration)
       ? yield* actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = actors.statuses.all()
-    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const statuses = requestedStatuses(request, tracked)
     const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
@@ -84,7 +84,7 @@ export const forecastExport = (
       kinds: requested.map((kind) => ({ ...kind, ...(counts[kind.gvk] ?? { objects: 0, events: 0 }) })),
       countedBefore: countedBefore(request, configuration),
       format,
-      incomplete: incomplete.map(({ gvk, state }) => `${gvk}=${state}`),
+      incomplete: incomplete.map(describePart),
       leftOut,
       unknownOwners: {
         count: settled.unknown,

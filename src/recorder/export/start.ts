@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
+import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
@@ -19,6 +20,7 @@ import {
   wantsKind,
   windowOf,
 } from "./request.ts"
+import { requestedStatus } from "./requested-status.ts"
 import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
@@ -30,7 +32,7 @@ import {
 
 /** A running export, with the facts for its headers. */
 export interface StartedExport extends RunningExport {
-  /** Kinds that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
+  /** Kinds, or namespaces of them, of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
   readonly incomplete: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
@@ -61,10 +63,9 @@ export const startExport = (
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
     const { format, compression } = request
-    // Read only once: header and trace must agree, and states can change while owners are being looked up.
-    const wanted = wantsKind(request)
+    // Read once: header and trace must say the same, and states change while owners are waited for.
     const tracked = actors.statuses.all()
-    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const statuses = requestedStatuses(request, tracked)
     const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
     const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
@@ -83,7 +84,11 @@ export const startExport = (
       excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
-      incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
+      incomplete: incomplete.map(({ gvk, namespace, state }) => ({
+        gvk,
+        ...(namespace !== "" && { namespace }),
+        state,
+      })),
     }
     const settling = actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
     const settled = needsOwners(request, configuration)
@@ -106,7 +111,17 @@ export const startExport = (
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
-/** Whether the content of the trace depends on ownership. */
+/** The kinds that a request wants, each with the state of the namespaces that it wants. */
+export const requestedStatuses = (
+  request: ExportRequest,
+  tracked: ReadonlyArray<KindStatus>,
+): ReadonlyArray<KindStatus> => {
+  const wanted = wantsKind(request)
+  const filters = compileFilters(request.filters)
+  return tracked.filter(({ gvk }) => wanted(gvk)).flatMap((status) => requestedStatus(status, filters) ?? [])
+}
+
+/** Whether who owns whom decides what is in the trace. */
 export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
   leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
 
@@ -136,13 +151,28 @@ export const firstLists = (
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.forEach(
     statuses.filter(({ state }) => state === "listing"),
-    ({ gvk }) =>
-      store.call("kindState", gvk).pipe(
-        Effect.map(({ recordedSince }) => (recordedSince === 0 ? [gvk] : [])),
-        Effect.orElseSucceed(() => [gvk]),
+    (status) =>
+      store.call("kindState", status.gvk).pipe(
+        Effect.map((stored) => (isInFirstList(status, stored) ? [status.gvk] : [])),
+        Effect.orElseSucceed(() => [status.gvk]),
       ),
     { concurrency: "unbounded" },
   ).pipe(Effect.map((names) => names.flat()))
+
+/** `status`: of the requested namespaces. One that is forbidden or failing is named as incomplete and refuses nothing. */
+const isInFirstList = (
+  { namespaces }: KindStatus,
+  stored: { readonly recordedSince: number; readonly namespaces: ReadonlyArray<RecordedNamespace> },
+): boolean => {
+  if (namespaces.length === 0) return stored.recordedSince === 0
+  const recorded = new Map(stored.namespaces.map((each) => [each.namespace, each.recordedSince]))
+  return namespaces.some(({ namespace, state }) => state === "listing" && (recorded.get(namespace) ?? 0) === 0)
+}
+
+interface RecordedNamespace {
+  readonly namespace: string
+  readonly recordedSince: number
+}
 
 export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   const message = `${kinds.join(", ")}: being listed for the first time, so ${kinds.length === 1 ? "its objects are" : "their objects are"} not known yet; try again`
@@ -157,7 +187,9 @@ export const missingOf = (
   nowMicros: number,
 ): string | undefined => {
   if (request.require !== "all") return undefined
-  const faults = incomplete.map(({ gvk, fault }) => `${gvk} ${fault}`)
+  const faults = incomplete.map(
+    ({ gvk, namespace, fault }) => `${gvk} ${namespace === "" ? fault : `in namespace ${namespace} ${fault}`}`,
+  )
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
   const ahead = aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)

@@ -16,15 +16,21 @@ interface RequestedWindow {
   readonly untilTime: number
 }
 
-/** A requested kind that is incomplete in the trace, and why. */
-export interface IncompleteKind {
+/** A kind, or one namespace of a kind that is recorded namespace by namespace. */
+interface RecordedPart {
   readonly gvk: string
+  /** Empty: all that is recorded of the kind. */
+  readonly namespace: string
+}
+
+/** A requested kind, or namespace of one, of which a trace lacks something, and why. */
+export interface IncompleteKind extends RecordedPart {
   /**
    * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
    * not record; `unrecorded` if nothing of the window is recorded; else `recorded-START/END`, RFC 3339: the recorded part.
    */
   readonly state: string
-  /** One sentence for people, without the kind's name. */
+  /** One sentence for people, without the names of kind and namespace. */
   readonly fault: string
 }
 
@@ -34,28 +40,27 @@ export interface IncompleteKind {
  */
 export const clockTolerance = 10_000_000
 
-/** The watched kinds for which part of the window is not recorded. `sinceOf`: µs since which a kind is recorded, if at all. */
+/**
+ * Whether something that is watched lacks a part of the window; `undefined` if not. `since`: µs from which it is recorded, if it is
+ * at all.
+ */
 export const partlyRecorded = (
-  kinds: ReadonlyArray<string>,
   { fromTime, untilTime }: RequestedWindow,
-  sinceOf: ReadonlyMap<string, number>,
+  since: number | undefined,
   nowMicros: number,
-): ReadonlyArray<IncompleteKind> => {
-  // 0 means the start of the recording.
-  if (untilTime <= fromTime || fromTime <= 0) return []
+): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
+  // From 0 on: from the recording's beginning.
+  if (untilTime <= fromTime || fromTime <= 0) return undefined
+  if (fromTime > nowMicros + clockTolerance)
+    return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
-  return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
-    if (fromTime > nowMicros + clockTolerance)
-      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is in the future" }]
-    // A kind whose first list is not complete is recorded from now on at best.
-    const since = sinceOf.get(gvk) ?? nowMicros
-    if (since <= fromTime) return []
-    const first = instant(Math.ceil(since / 1000))
-    if (since >= end)
-      return [{ gvk, state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }]
-    const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
-    return [{ gvk, state, fault: `is recorded only from ${first} on` }]
-  })
+  // What was never listed to the end is recorded from now on at best.
+  const start = since ?? nowMicros
+  if (start <= fromTime) return undefined
+  const first = instant(Math.ceil(start / 1000))
+  if (start >= end) return { state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }
+  const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
+  return { state, fault: `is recorded only from ${first} on` }
 }
 
 /** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
@@ -78,15 +83,24 @@ export const untrackedKinds = (
 ): ReadonlyArray<IncompleteKind> => {
   const known = new Set(tracked.map(({ gvk }) => gvk))
   const names = new Set(wanted.filter((name) => !known.has(name) && !/[*?]/.test(name)))
-  return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
+  return [...names].map((gvk) => ({
+    gvk,
+    namespace: "",
+    state: "untracked",
+    fault: "is not recorded by this recorder",
+  }))
 }
 
 /** Characters of a header: some clients limit all headers together to 8 KB; a kind takes about 70. */
 const longestHeader = 4000
 
-/** For a header: `v1.Pod=forbidden, …`, followed by the number of kinds that did not fit; `undefined` when nothing is missing. */
+/** For a header and for people: `v1.Pod=forbidden`, `v1.Pod in shop=forbidden`. */
+export const describePart = ({ gvk, namespace, state }: Omit<IncompleteKind, "fault">): string =>
+  `${gvk}${namespace === "" ? "" : ` in ${namespace}`}=${state}`
+
+/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
 export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
-  const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
+  const text = kinds.map(describePart)
   for (let length = 0, index = 0; index < text.length; index++) {
     length += (text[index] as string).length + 2
     if (length <= longestHeader) continue
@@ -98,22 +112,29 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
   return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
 }
 
-/** All requested kinds that are incomplete now: kinds that are not being watched, and kinds without the whole window. */
+/**
+ * What lacks something now: requested kinds, or requested namespaces of them, that are not being watched or do not hold all of the window.
+ * `statuses`: as far as they are requested.
+ */
 export const incompleteKinds = (
   reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (since) => {
-    const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
-    const sinceOf = new Map(Object.entries(since))
-    const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
-    return statuses.flatMap(({ gvk, state, detail }) => {
-      if (state === "watching") return partly.get(gvk) ?? []
-      return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
-    })
-  })
+  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
+    statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
+      if (state !== "watching")
+        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
+      const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
+      const lacking = partlyRecorded(window, row?.since, nowMicros)
+      return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
+    }),
+  )
 
-/** A window from 0 includes the start of the recording, so the reader is not asked. */
-const fromItsBeginning: Effect.Effect<Readonly<Record<string, number>>> = Effect.succeed({})
+/** What of a kind has a state of its own. */
+const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
+  namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
+
+/** A window from 0 on lacks nothing before that, so the recording need not be read. */
+const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedPart & { readonly since: number }>> = Effect.succeed([])

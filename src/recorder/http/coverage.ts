@@ -6,7 +6,9 @@
 import * as Effect from "effect/Effect"
 import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../export/request.ts"
+import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 
@@ -29,6 +31,8 @@ export interface KindCoverage {
   /** As in `/readyz?verbose`; `untracked`: the kind was recorded before but no longer is. */
   readonly state: KindStatus["state"] | "untracked"
   readonly detail: string
+  /** The states of the requested namespaces, where the kind is recorded namespace by namespace; else empty. */
+  readonly namespaces: KindStatus["namespaces"]
   /** Events received in the window. */
   readonly events: number
   /** The recorded parts of the window without a gap, in order; the first starts when the kind's first list was complete. */
@@ -43,8 +47,10 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
-/** Whether to ignore a gap because it concerns a namespace that was not requested. */
-type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+/** Which namespaces, and gaps of them, are requested. */
+type RequestedNamespaces = Pick<CompiledFilters, "excludesGap" | "excludesNamespace">
+
+const allNamespaces: RequestedNamespaces = { excludesGap: () => false, excludesNamespace: () => false }
 
 /** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
@@ -52,26 +58,44 @@ export const coverageOf = (
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
-  excludesGap: ExcludesGap = () => false,
+  requested: RequestedNamespaces = allNamespaces,
 ): Coverage => {
-  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
+  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !requested.excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
-  const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
+  const tracked = statuses.map((whole) => {
+    const status = requestedStatus(whole, requested) ?? whole
+    const kind = recorded.get(whole.gvk)
+    const isPart = status !== whole && kind !== undefined
+    return kindCoverage(status, isPart ? { ...kind, ...partOf(kind, status) } : kind, window, nowMicros)
+  })
   const states = new Set(statuses.map(({ gvk }) => gvk))
   const former = kinds
     // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods.
     .filter(({ gvk }) => !states.has(gvk) && gvk !== podLivesKind)
-    .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "" }, kind, window, nowMicros))
+    .map((kind) =>
+      kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, nowMicros),
+    )
   return { window, cut, kinds: [...tracked, ...former] }
 }
 
+/** From when and up to when all requested namespaces of a kind are recorded. */
+const partOf = (kind: ReadKind, { namespaces }: KindStatus): Pick<ReadKind, "since" | "completeTime"> => {
+  const requested = new Set(namespaces.map(({ namespace }) => namespace))
+  const rows = kind.namespaces.filter(({ namespace, since }) => requested.has(namespace) && since !== undefined)
+  if (rows.length < requested.size) return { since: undefined, completeTime: 0 }
+  return {
+    since: Math.max(...rows.map(({ since = 0 }) => since)),
+    completeTime: Math.min(...rows.map(({ completeTime }) => completeTime)),
+  }
+}
+
 const kindCoverage = (
-  { gvk, state, detail }: Pick<KindCoverage, "gvk" | "state" | "detail">,
+  { gvk, state, detail, namespaces }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
   recorded: ReadKind | undefined,
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
-  if (recorded === undefined) return { gvk, state, detail, events: 0, ranges: [], gaps: [] }
+  if (recorded === undefined) return { gvk, state, detail, namespaces, events: 0, ranges: [], gaps: [] }
   const { events, since, completeTime } = recorded
   // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
@@ -83,7 +107,7 @@ const kindCoverage = (
     reason,
     detail: said,
   }))
-  return { gvk, state, detail, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
+  return { gvk, state, detail, namespaces, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
 }
 
 /** The parts of a range outside of all gaps. */
@@ -106,11 +130,11 @@ export const askCoverage = (
   actors: RecorderActors,
   window: TimeRange,
   nowMicros: number,
-  excludesGap?: ExcludesGap,
+  requested?: RequestedNamespaces,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
     // A full disk is no reason to hide what is recorded on it.
     Effect.ignore,
     Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
-    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),
+    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, requested)),
   )

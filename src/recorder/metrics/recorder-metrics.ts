@@ -69,6 +69,18 @@ const metricsOf = (
         ),
     ),
     gauge(
+      "kubereel_kind_namespace_state",
+      "As kubereel_kind_state, for each namespace of a kind that is recorded namespace by namespace.",
+      actors.statuses.all().flatMap(({ gvk, namespaces }) =>
+        namespaces.flatMap(({ namespace, state }) =>
+          kindStates.map((each) => ({
+            labels: { kind: gvk, namespace, state: each },
+            value: each === state ? 1 : 0,
+          })),
+        ),
+      ),
+    ),
+    gauge(
       "kubereel_kind_state_seconds",
       "Seconds since the kind entered its state.",
       actors.statuses

@@ -2,8 +2,10 @@
  * Lists all objects of one kind once, in pages; each page is processed and released before the next is requested, so memory is bounded by
  * one page.
  *
- * If a continue token expires midway (410), the list is repeated in one response without pages; objects that were already passed on are
- * skipped. Temporary failures (429, 503 and the like) are retried, up to {@link attempts} attempts.
+ * A continue token that expires half-way (410) leads to one answer with everything; objects that were handed on before are not
+ * handed on again. Refusals for a moment (429, 503 and the like) are asked again, as often as {@link attempts} says.
+ *
+ * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"

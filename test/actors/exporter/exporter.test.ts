@@ -40,7 +40,7 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Expo
   excludeDaemonSetOwned: true,
   recordedKinds: [],
   trackedObjects: { [gvk]: {} },
-  incomplete: {},
+  incomplete: [],
   ...more,
 })
 

@@ -32,7 +32,7 @@ const exported = async (directory: string, filters: GivenFilters) => {
     excludeDaemonSetOwned: false,
     recordedKinds: [],
     trackedObjects: { [gvk]: {} },
-    incomplete: {},
+    incomplete: [],
   })
   const chunks: Uint8Array[] = []
   for await (const piece of pieces) chunks.push(Buffer.from(piece))

@@ -184,7 +184,7 @@ test("a history read back from NDJSON and from SimKube's format gives the state 
           excludeDaemonSetOwned: false,
           recordedKinds: [],
           trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-          incomplete: {},
+          incomplete: [],
         }
         for (const { moment, state } of statesOfNdjson(await exported(directory, job), fromTime)) {
           expect(sorted(state)).toEqual(sorted(stateBefore(changes, moment, hides)))

@@ -66,7 +66,7 @@ export const exportOf = async (
     excludeDaemonSetOwned: false,
     recordedKinds: kinds,
     trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-    incomplete: {},
+    incomplete: [],
     ...job,
   })
   const all: Array<Uint8Array> = []

@@ -228,6 +228,14 @@ test("without the Role in one of them the other is recorded, and the log states 
   await recorder.until(async () => (await names()) > 0, "what happened in the other namespace")
   expect(namespacesIn(await exportOf([]))).toEqual(new Set([shop]))
   const answer = await recorder.post(everything("ndjson"))
-  expect(answer.headers.get("kubereel-incomplete")).toBe(kinds.map(([gvk]) => `${gvk}=forbidden`).join(", "))
+  expect(answer.headers.get("kubereel-incomplete")).toBe(
+    kinds.map(([gvk]) => `${gvk} in ${stock}=forbidden`).join(", "),
+  )
+  const healthy = await recorder.post({
+    ...everything("ndjson"),
+    filters: { ...everything("ndjson").filters, namespaces: [shop] },
+  })
+  expect([healthy.status, healthy.headers.get("kubereel-incomplete")]).toEqual([200, null])
+  await healthy.arrayBuffer()
   await answer.arrayBuffer()
 })

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { presentedToken, tokenForm } from "../../../src/recorder/access/access.ts"
 import { DecisionCache } from "../../../src/recorder/access/decision-cache.ts"
-import { isLoopback } from "../../../src/recorder/access/loopback.ts"
+import { isLoopback } from "../../../src/recorder/access/open-access.ts"
 
 describe("the token of a request", () => {
   test("is in Authorization, or in our own header, which is read first", () => {

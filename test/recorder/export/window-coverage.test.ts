@@ -18,7 +18,10 @@ const since = new Map([
 ])
 
 const states = (start: string, end: string, kinds = ["v1.Pod"]) =>
-  partlyRecorded(kinds, { fromTime: at(start), untilTime: at(end) }, since, now).map(({ gvk, state }) => [gvk, state])
+  kinds.flatMap((gvk) => {
+    const lacking = partlyRecorded({ fromTime: at(start), untilTime: at(end) }, since.get(gvk), now)
+    return lacking === undefined ? [] : [[gvk, lacking.state]]
+  })
 
 describe("a window", () => {
   test("that begins before a kind was recorded lacks its beginning, regardless of other kinds", () => {
@@ -29,8 +32,8 @@ describe("a window", () => {
     expect(states("2026-11-21T10:10:00.002Z", "2026-11-21T10:20:00Z")).toEqual([])
   })
 
-  test("from 0 means the recording from its beginning, so nothing is missing before that", () => {
-    expect(partlyRecorded(["v1.Pod"], { fromTime: 0, untilTime: now }, since, now)).toEqual([])
+  test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
+    expect(partlyRecorded({ fromTime: 0, untilTime: now }, since.get("v1.Pod"), now)).toBeUndefined()
   })
 
   test("that ended before the recording began, or has not begun, contains nothing", () => {
@@ -77,15 +80,21 @@ test("a kind that is requested by name and not recorded is reported; a pattern o
 test("the list of incomplete kinds fits into a header for any number of kinds and any names", () => {
   const state = "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"
   const kinds = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ gvk: `example.com/v1.Kind${index}`, state, fault: "" }))
+    Array.from({ length: count }, (_, index) => ({
+      gvk: `example.com/v1.Kind${index}`,
+      namespace: "",
+      state,
+      fault: "",
+    }))
   expect(describeIncomplete([])).toBeUndefined()
   expect(describeIncomplete(kinds(2))).toBe(`example.com/v1.Kind0=${state}, example.com/v1.Kind1=${state}`)
   const many = describeIncomplete(kinds(1000)) ?? ""
   expect(many.length).toBeLessThan(4100)
   expect(many).toMatch(/^example\.com\/v1\.Kind0=recorded-.*, 9\d\d more=recorded-in-part$/)
-  const forbidden = { gvk: "v1.Secret", state: "forbidden", fault: "" }
+  const forbidden = { gvk: "v1.Secret", namespace: "", state: "forbidden", fault: "" }
   expect(describeIncomplete([...kinds(1000), forbidden])).toMatch(/ more=incomplete$/)
   expect(describeIncomplete([{ ...forbidden, gvk: "v1.Sécret\r\n" }])).toBe("v1.S?cret??=forbidden")
+  expect(describeIncomplete([{ ...forbidden, namespace: "stock" }])).toBe("v1.Secret in stock=forbidden")
 })
 
 test("a kind is reported exactly if some past moment of the window is not recorded", () => {
@@ -94,11 +103,11 @@ test("a kind is reported exactly if some past moment of the window is not record
     fc.property(moment, moment, moment, (one, other, begins) => {
       const [from, until] = [Math.min(one, other), Math.max(one, other)]
       const window = { fromTime: from * second, untilTime: until * second }
-      const named = partlyRecorded(["v1.Pod"], window, new Map([["v1.Pod", begins * second]]), 20 * second)
+      const lacking = partlyRecorded(window, begins * second, 20 * second)
       const moments = Array.from({ length: until - from }, (_, index) => from + index)
       const isHeld = (each: number): boolean => each >= begins
-      expect(named.length === 0).toBe(moments.every(isHeld))
-      expect(named[0]?.state === "unrecorded").toBe(moments.length > 0 && !moments.some(isHeld))
+      expect(lacking === undefined).toBe(moments.every(isHeld))
+      expect(lacking?.state === "unrecorded").toBe(moments.length > 0 && !moments.some(isHeld))
     }),
   )
 })

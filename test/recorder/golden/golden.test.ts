@@ -154,7 +154,7 @@ async function exportRecording(
     excludeDaemonSetOwned: excludeOwned,
     recordedKinds: Object.keys(trackedObjects),
     trackedObjects,
-    incomplete: {},
+    incomplete: [],
   })
   const chunks: Array<Uint8Array> = []
   for await (const piece of pieces) chunks.push(piece)

@@ -34,7 +34,9 @@ export class NamespacedSandbox {
   readonly #server: Server
   readonly #open = new Set<{ readonly path: string; readonly response: ServerResponse }>()
   #rules: Rule[] = []
-  /** The requests, in order. */
+  readonly #held = new Set<string>()
+  #waiting: Array<() => void> = []
+  /** What was asked for, in order. */
   readonly asked: URL[] = []
 
   private constructor(sandbox: Sandbox) {
@@ -72,8 +74,15 @@ export class NamespacedSandbox {
     this.#rules.push({ namespace, answer, isMeant, left: times })
   }
 
+  /** Requests in a namespace get no response, until {@link permit}. */
+  hold(namespace: string): void {
+    this.#held.add(namespace)
+  }
+
   permit(): void {
     this.#rules = []
+    this.#held.clear()
+    for (const serve of this.#waiting.splice(0)) serve()
   }
 
   /** Closes the open connections of a namespace. */
@@ -100,6 +109,10 @@ export class NamespacedSandbox {
 
   #serve(incoming: IncomingMessage, response: ServerResponse): void {
     const url = new URL(incoming.url ?? "/", this.sandbox.endpoint.server)
+    if ([...this.#held].some((namespace) => isIn(url.pathname, namespace))) {
+      this.#waiting.push(() => this.#serve(incoming, response))
+      return
+    }
     this.asked.push(url)
     const rule = this.#rules.find(
       ({ namespace, isMeant, left }) => left > 0 && isIn(url.pathname, namespace) && isMeant(url),

@@ -150,7 +150,7 @@ const exportedTrace = async ({ actors }: RecordedSandbox) => {
       [ownerKinds.deployment]: { podSpecTemplatePaths: ["/spec/template"], trackLifecycle: true, skipOwned: false },
       [ownerKinds.pod]: { podSpecTemplatePaths: [""], trackLifecycle: false, skipOwned: false },
     },
-    incomplete: {},
+    incomplete: [],
   }
   await new Promise<void>((resolve, reject) => {
     const reader = {

@@ -1,6 +1,6 @@
 /** Which watcher follows pod lifecycles. */
 import { expect, test } from "vitest"
-import { type WatchedKinds, watchedKinds } from "../../../src/recorder/pod-stream.ts"
+import { type WatchedKinds, watchedKinds } from "../../../src/recorder/watchers/pod-stream.ts"
 import { tracked } from "./recorded-sandbox.ts"
 
 const deployments = { ...tracked("apps/v1.Deployment"), trackLifecycle: true }

@@ -177,7 +177,7 @@ export class RecordedSandbox {
           { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
         ]),
       ),
-      incomplete: {},
+      incomplete: [],
     }
     await new Promise<void>((resolve, reject) => {
       const reader = {

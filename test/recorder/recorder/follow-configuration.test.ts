@@ -5,8 +5,8 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { followConfiguration, Reloads } from "../../../src/recorder/configuration/follow-configuration.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
+import { followConfiguration, Reloads } from "../../../src/recorder/configuration/reload/follow-configuration.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const load = { allowSecrets: false, defaults: { defaultDetect, defaultIgnore } }

@@ -12,7 +12,7 @@ const listening = () => {
   }
   const log = new NoticeLog({ error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") }, clock)
   const kind = (state: KindState, detail: string, gvk = "v1.Pod"): void =>
-    log.hear({ type: "kind", gvk, report: { type: "state", state, detail, atMicros: 0 } })
+    log.hear({ type: "kind", gvk, report: { type: "state", state, detail, namespaces: [], atMicros: 0 } })
   const hear = (notice: RecorderNotice): void => log.hear(notice)
   return { clock, said, kind, hear, log }
 }

@@ -8,7 +8,7 @@ import { duplicate, type FieldError, invalid, required } from "../../../apiserve
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
-import { canonicalJson } from "../canonical-json.ts"
+import { canonicalJson } from "./canonical-json.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
 

@@ -17,8 +17,8 @@ import {
 } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { canonicalJson } from "../canonical-json.ts"
 import { matchesPattern } from "../pattern.ts"
+import { canonicalJson } from "./canonical-json.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 
 /** Problems of `value`; empty when it is valid. `path` is empty at the root. */

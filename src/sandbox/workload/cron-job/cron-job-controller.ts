@@ -13,7 +13,6 @@ import { sameJson } from "../../../host/same-json.ts"
 import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import { isControlledBy } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import type { Job } from "../job/job-object.ts"
 import type { CronJob, JobReference } from "./cron-job-object.ts"
 import { planCronJob } from "./cron-job-plan.ts"
@@ -58,7 +57,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
 
   const controller = new KeyedController("cronjob", surroundings, reconcile, () => [...cronJobs.all()].map(keyOf))
   cronJobs.onChange(enqueueSelf(controller))
-  jobs.onChange(enqueueOwners(controller, kinds.cronJobs, surroundings, selectorMatches))
+  jobs.onChange(enqueueOwners(controller, kinds.cronJobs, surroundings))
   return controller
 }
 

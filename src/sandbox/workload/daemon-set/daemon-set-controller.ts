@@ -12,7 +12,6 @@ import { keyOf } from "../../../host/object-cache.ts"
 import { sameJson } from "../../../host/same-json.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ControllerRevision, Node, Pod } from "../../../kube/client/objects.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, truncateHistory } from "../controller-revisions.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
@@ -70,7 +69,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
 
   const controller = new KeyedController("daemonset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings))
   nodes.onChange((changes) => {
     const isNew = changes.some(
       ({ previous, current }) =>

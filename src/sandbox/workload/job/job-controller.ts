@@ -17,7 +17,6 @@ import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
 import { remainingBackOffMs } from "./failure-back-off.ts"
@@ -91,6 +90,6 @@ export const jobController = (surroundings: Surroundings): Controller => {
     ...[...pods.all()].filter(isTracked).map((pod) => objectKey(pod.metadata.namespace, controllerOf(pod)?.name ?? "")),
   ])
   jobs.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings))
   return controller
 }

@@ -16,7 +16,6 @@ import { keyOf } from "../../../host/object-cache.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches, podOfTemplate } from "../pod-control.ts"
 import { isActive, untilAvailable } from "../pod-facts.ts"
@@ -73,6 +72,6 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
 
   const controller = new KeyedController("replicaset", surroundings, reconcile, () => [...replicaSets.all()].map(keyOf))
   replicaSets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings))
   return controller
 }

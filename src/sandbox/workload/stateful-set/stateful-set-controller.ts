@@ -13,7 +13,6 @@ import { sameJson } from "../../../host/same-json.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, Pod } from "../../../kube/client/objects.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, revisionData, revisionHash, truncateHistory } from "../controller-revisions.ts"
 import { untilAvailable } from "../pod-facts.ts"
@@ -103,6 +102,6 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
 
   const controller = new KeyedController("statefulset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings))
   return controller
 }

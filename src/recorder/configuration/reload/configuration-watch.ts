@@ -16,11 +16,11 @@ import { dirname } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Clock, Timer } from "../../clock.ts"
-import { type LoadOptions, loadConfiguration, type ReadBeginning } from "./load-configuration.ts"
-import type { ConfigurationError, ConfigurationWarning } from "./problem.ts"
-import type { RecorderConfiguration } from "./tracked-kind.ts"
-import { largestConfiguration } from "./yaml-document.ts"
+import type { Clock, Timer } from "../../../clock.ts"
+import { type LoadOptions, loadConfiguration, type ReadBeginning } from "../load-configuration.ts"
+import type { ConfigurationError, ConfigurationWarning } from "../problem.ts"
+import type { RecorderConfiguration } from "../tracked-kind.ts"
+import { largestConfiguration } from "../yaml-document.ts"
 
 /** The file's content compared with its last valid content. */
 export type ConfigurationChange =

@@ -9,27 +9,27 @@
  * server no longer can, the time between is an ordinary gap. Changes are made one after another.
  */
 import * as Effect from "effect/Effect"
-import { observationsMailbox, storedStateMailbox, watcherName } from "../actors/names.ts"
-import type { ExpectedKinds, storeDefinition } from "../actors/store/definition.ts"
+import { observationsMailbox, storedStateMailbox, watcherName } from "../../actors/names.ts"
+import type { ExpectedKinds, storeDefinition } from "../../actors/store/definition.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../actors/watcher/definition.ts"
-import type { Clock } from "../clock.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
-import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorGaveUp } from "../runtime/errors.ts"
-import type { RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
-import type { StartThread } from "../runtime/thread/thread.ts"
-import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
-import type { KindStatuses } from "./kind-status.ts"
-import { type MailboxLimits, MailboxShares } from "./memory/mailbox-limits.ts"
-import type { RecorderNotice } from "./notices/recorder-notice.ts"
-import { withAdvice } from "./notices/trouble-advice.ts"
-import { patiently } from "./patient-writes.ts"
+} from "../../actors/watcher/definition.ts"
+import type { Clock } from "../../clock.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
+import type { KindStatuses } from "../kind-status.ts"
+import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
+import type { RecorderNotice } from "../notices/recorder-notice.ts"
+import { withAdvice } from "../notices/trouble-advice.ts"
+import { patiently } from "../patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
 /** A kind and its watcher. `gvk`: `podLivesKind` for pods watched for their lifecycles only. */
@@ -216,8 +216,8 @@ export class Watchers {
         notify({ type: "actor", name, gvk, state, reason })
       },
       onReport: (given) => {
-        const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
-        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
+        const report = given.type === "state" ? advised(given) : given
+        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
@@ -236,7 +236,13 @@ export class Watchers {
   }
 }
 
-/** The settings of a kind that its watcher depends on, as comparable text; the others concern exports only. */
+const advised = (report: Extract<WatcherReport, { type: "state" }>): typeof report => ({
+  ...report,
+  detail: withAdvice(report.detail),
+  namespaces: report.namespaces.map((each) => ({ ...each, detail: withAdvice(each.detail) })),
+})
+
+/** What of a kind's settings its watcher goes by, as text that can be compared: the rest is for exports. */
 const rulesOf = ({ kinds, podStream }: WatchPlan, gvk: string): string => {
   const kind = kinds.get(gvk) as TrackedKind
   return JSON.stringify([gvk === podStream, ...Object.values(settingsOf(kind)).map((value) => value ?? null)])

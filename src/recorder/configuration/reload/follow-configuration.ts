@@ -6,15 +6,15 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { type Clock, systemClock } from "../../clock.ts"
-import type { Metric } from "../metrics/metrics-text.ts"
-import type { RecorderLog } from "../notices/notice-log.ts"
-import type { PodEvents } from "../notices/pod-events.ts"
-import type { Reconfiguration, RecorderActors } from "../recorder-actors.ts"
+import { type Clock, systemClock } from "../../../clock.ts"
+import type { Metric } from "../../metrics/metrics-text.ts"
+import type { RecorderLog } from "../../notices/notice-log.ts"
+import type { PodEvents } from "../../notices/pod-events.ts"
+import type { Reconfiguration, RecorderActors } from "../../recorder-actors.ts"
+import type { LoadOptions } from "../load-configuration.ts"
+import { formatWarning } from "../problem.ts"
+import { type RecorderConfiguration, withinNamespaces } from "../tracked-kind.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
-import type { LoadOptions } from "./load-configuration.ts"
-import { formatWarning } from "./problem.ts"
-import { type RecorderConfiguration, withinNamespaces } from "./tracked-kind.ts"
 
 /** Counters of the configurations read since the start. */
 export class Reloads {

@@ -13,17 +13,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
-import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { systemClock } from "../../../../src/clock.ts"
+import { defaultDetect, defaultIgnore } from "../../../../src/kube/scanner/object/detect-rules.ts"
+import { loadConfiguration } from "../../../../src/recorder/configuration/load-configuration.ts"
 import {
   type ConfigurationChange,
   ConfigurationWatch,
   type ConfigurationWatchOptions,
   type WatchDirectory,
-} from "../../../src/recorder/configuration/configuration-watch.ts"
-import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn, until } from "../../runtime/until.ts"
+} from "../../../../src/recorder/configuration/reload/configuration-watch.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { turn, until } from "../../../runtime/until.ts"
 
 const load = { defaults: { defaultDetect, defaultIgnore } }
 const of = (...kinds: ReadonlyArray<string>): string =>
