@@ -16,7 +16,7 @@ export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts
 export type { WatcherReport } from "./actors/watcher/definition.ts"
 /** The state of one namespace of a kind that is recorded namespace by namespace. */
 export type { NamespaceState } from "./actors/watcher/progress/namespace-states.ts"
-/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), from what `--allow-target` takes. */
+/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), parsed from values of `--allow-target`. */
 export { type AllowedPlace, type AllowListReading, readAllowList } from "./blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
 export { type CredentialsError, isCredentialsError } from "./kube/credentials/errors.ts"

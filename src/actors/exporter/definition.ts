@@ -33,7 +33,7 @@ export const ExportJob = Schema.Struct({
   recordedKinds: Schema.Array(Schema.String),
   /** `trackedObjects` in SimKube's form, for the configuration in the trace. */
   trackedObjects: Schema.Unknown,
-  /** For the trace's header: kinds, or namespaces of them, of which it lacks something besides gaps. */
+  /** For the trace's header: kinds, or namespaces of kinds, that are incomplete for reasons other than gaps. */
   incomplete: Schema.Array(
     Schema.Struct({ gvk: Schema.String, namespace: Schema.optionalKey(Schema.String), state: Schema.String }),
   ),

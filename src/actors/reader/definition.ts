@@ -84,9 +84,11 @@ export const readerNice = 5
 const readerControl = {
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
-  /** Since when each kind and namespace is recorded, as readRecordedSince has it. */
+  /** The time since which each kind and namespace is recorded; excludes those whose first list is in progress. */
   recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
-  /** By kind how many objects exist when the window begins, and how many changes it holds: without reading an object. One at a time. */
+  /**
+   * By kind, the number of objects that exist at the start of the window, and of changes in it, without reading an object. One at a time.
+   */
   count: {
     payload: CountQuestion,
     success: Schema.Record(Schema.String, Schema.Struct({ objects: Schema.Number, events: Schema.Number })),

@@ -46,7 +46,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         context.report({ type: "state", state, detail, namespaces, atMicros: clock.wallMicros() })
       }
       const endsList = namespaces.length > 0 && wasListing && state !== "listing"
-      // That a list is over means that it is recorded, and recorded means acknowledged: readiness and exports rely on it.
+      // The end of a list is reported when it is recorded, and recorded means acknowledged: readiness and exports rely on it.
       if (state === "watching" || endsList || watched.some((each) => !reportedWatched.has(each)))
         void outbox.flushed().then(report)
       else report()

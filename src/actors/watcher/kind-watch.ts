@@ -25,13 +25,13 @@ import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectionOf } from "./selection.ts"
 
-/** Hears of a kind as a whole. */
+/** Is notified about a kind as a whole. */
 export interface KindListener extends SessionListener {
-  /** `namespaces`: the state of each, all of them each time; absent where one session watches the kind. */
+  /** `namespaces`: the states of all of them; absent if one session watches the kind. */
   stateChanged(state: KindState, detail: string, namespaces?: ReadonlyArray<NamespaceState>): void
 }
 
-/** Everything that a watcher's sessions and sinks are made of. */
+/** The dependencies of a watcher's sessions and sinks. */
 export interface KindWatchOptions {
   readonly config: Omit<WatcherConfig, "endpoint" | "userAgent">
   readonly gvk: GroupVersionKind

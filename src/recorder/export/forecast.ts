@@ -38,7 +38,7 @@ export interface ExportForecast extends Coverage {
   /** Filters of the request that the counts ignore; empty: the counts equal those of the export. */
   readonly countedBefore: ReadonlyArray<"label filters" | "owner filters">
   readonly format: string
-  /** Kinds, or namespaces of them, of which the trace would lack something besides gaps, as in the header of the export. */
+  /** Kinds, or namespaces of kinds, that would be incomplete in the trace for reasons other than gaps, as in the header of the export. */
   readonly incomplete: ReadonlyArray<string>
   /** Recorded kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
@@ -57,7 +57,7 @@ export const forecastExport = (
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
     const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)))
-    // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
+    // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
     const settled = needsOwners(request, configuration)

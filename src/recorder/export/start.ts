@@ -32,7 +32,7 @@ import {
 
 /** A running export, with the facts for its headers. */
 export interface StartedExport extends RunningExport {
-  /** Kinds, or namespaces of them, of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
+  /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
@@ -63,7 +63,7 @@ export const startExport = (
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
     const { format, compression } = request
-    // Read once: header and trace must say the same, and states change while owners are waited for.
+    // Read only once: header and trace must agree, and states can change while owners are being looked up.
     const tracked = actors.statuses.all()
     const statuses = requestedStatuses(request, tracked)
     const listing = yield* firstLists(actors, statuses)
@@ -111,7 +111,7 @@ export const startExport = (
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
-/** The kinds that a request wants, each with the state of the namespaces that it wants. */
+/** The requested kinds, each with the state of its requested namespaces. */
 export const requestedStatuses = (
   request: ExportRequest,
   tracked: ReadonlyArray<KindStatus>,
@@ -121,7 +121,7 @@ export const requestedStatuses = (
   return tracked.filter(({ gvk }) => wanted(gvk)).flatMap((status) => requestedStatus(status, filters) ?? [])
 }
 
-/** Whether who owns whom decides what is in the trace. */
+/** Whether the content of the trace depends on ownership. */
 export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
   leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
 

@@ -23,7 +23,7 @@ interface RecordedPart {
   readonly namespace: string
 }
 
-/** A requested kind, or namespace of one, of which a trace lacks something, and why. */
+/** A requested kind, or namespace of one, that is incomplete in the trace, and why. */
 export interface IncompleteKind extends RecordedPart {
   /**
    * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
@@ -41,20 +41,20 @@ export interface IncompleteKind extends RecordedPart {
 export const clockTolerance = 10_000_000
 
 /**
- * Whether something that is watched lacks a part of the window; `undefined` if not. `since`: µs from which it is recorded, if it is
- * at all.
+ * Why part of the window is not recorded of something that is watched; `undefined` if all of it is. `since`: µs since which it is
+ * recorded, if at all.
  */
 export const partlyRecorded = (
   { fromTime, untilTime }: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
 ): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
-  // From 0 on: from the recording's beginning.
+  // 0 means the start of the recording.
   if (untilTime <= fromTime || fromTime <= 0) return undefined
   if (fromTime > nowMicros + clockTolerance)
     return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
-  // What was never listed to the end is recorded from now on at best.
+  // A kind whose first list is not complete is recorded from now on at best.
   const start = since ?? nowMicros
   if (start <= fromTime) return undefined
   const first = instant(Math.ceil(start / 1000))
@@ -98,7 +98,7 @@ const longestHeader = 4000
 export const describePart = ({ gvk, namespace, state }: Omit<IncompleteKind, "fault">): string =>
   `${gvk}${namespace === "" ? "" : ` in ${namespace}`}=${state}`
 
-/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
+/** For a header: `v1.Pod=forbidden, …`, followed by the number of kinds that did not fit; `undefined` when nothing is missing. */
 export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
   const text = kinds.map(describePart)
   for (let length = 0, index = 0; index < text.length; index++) {

@@ -27,7 +27,8 @@ export class NamespaceStates {
   /** Returns whether anything has changed. */
   set(namespace: string, state: KindState, detail: string): boolean {
     const before = this.#states.get(namespace)
-    // Each try begins as if it succeeded. The others are well meanwhile, and the recorder must not seem to start again every half minute.
+    // Each attempt begins as if it succeeded. The others are healthy meanwhile, and the recorder must not seem to start again every half
+    // minute.
     if (state === "listing" && before?.state === "forbidden") return false
     if (before?.state === state && before.detail === detail) return false
     this.#states.set(namespace, { namespace, state, detail })
@@ -47,8 +48,8 @@ export const combinedState = (all: ReadonlyArray<NamespaceState>): StateAndDetai
     .flatMap((state) => all.filter((each) => each.state === state))
     .map(({ namespace, state, detail }) => `namespace ${namespace} ${state}: ${detail}`)
   if (unwell.length === 0) return { state: "watching", detail: watched(all) }
-  const more = unwell.length - toldOf
-  const parts = more > 0 ? [...unwell.slice(0, toldOf), `and ${more} more`] : unwell
+  const more = unwell.length - mostNamed
+  const parts = more > 0 ? [...unwell.slice(0, mostNamed), `and ${more} more`] : unwell
   const well = all.length - unwell.length
   if (well > 0) parts.push(`${well} of ${all.length} namespaces ${well === 1 ? "is" : "are"} watched`)
   const state = byBadness.find((each) => all.some((one) => one.state === each)) ?? "watching"
@@ -56,6 +57,6 @@ export const combinedState = (all: ReadonlyArray<NamespaceState>): StateAndDetai
 }
 
 const watched = (all: ReadonlyArray<NamespaceState>): string =>
-  all.length > toldOf
+  all.length > mostNamed
     ? `${all.length} namespaces`
     : all.map(({ namespace, detail }) => `${namespace} ${detail}`).join(", ")
