@@ -38,7 +38,7 @@ describe("a local cluster", () => {
     await first.client.create(deployments, deployment(3))
     await second.client.create(deployments, deployment(1))
     const ready = ({ sandbox }: LocalCluster): unknown =>
-      (sandbox.get("apps/v1.Deployment", "default", "web")?.["status"] as { readonly readyReplicas?: number })
+      (sandbox.get("apps/v1.Deployment", "default", "web")?.status as { readonly readyReplicas?: number })
         ?.readyReplicas
     await passUntil(clock, () => ready(first) === 3 && ready(second) === 1)
     const pods = (cluster: LocalCluster): number =>

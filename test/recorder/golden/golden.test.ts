@@ -215,9 +215,9 @@ function readTrace(bytes: Uint8Array): Trace {
 }
 
 function keyOf(object: JsonObject): string {
-  const metadata = object["metadata"] as JsonObject
-  const namespace = metadata["namespace"] === undefined ? "" : `${String(metadata["namespace"])}/`
-  return `${String(object["apiVersion"])}.${String(object["kind"])} ${namespace}${String(metadata["name"])}`
+  const metadata = object.metadata as JsonObject
+  const namespace = metadata.namespace === undefined ? "" : `${String(metadata.namespace)}/`
+  return `${String(object.apiVersion)}.${String(object.kind)} ${namespace}${String(metadata.name)}`
 }
 
 /** A copy without the fields at the pointers (of object members only). */

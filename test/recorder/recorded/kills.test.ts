@@ -139,10 +139,10 @@ const aliveAfter = (
 /** Frames that were delivered to the store's present life again although they were committed. */
 const duplicatesOf = async (recorded: RecordedSandbox): Promise<number> => {
   const metrics = await recorded.actors.store.metrics()
-  return metrics?.inboxes["observations"]?.duplicateFrames ?? 0
+  return metrics?.inboxes.observations?.duplicateFrames ?? 0
 }
 
 const redeliveredTo = async (recorded: RecordedSandbox): Promise<number> => {
   const all = await Promise.all(recorded.actors.watchers.map(({ watcher }) => watcher.metrics()))
-  return all.reduce((sum, metrics) => sum + (metrics?.outboxes["observations"]?.redeliveredFrames ?? 0), 0)
+  return all.reduce((sum, metrics) => sum + (metrics?.outboxes.observations?.redeliveredFrames ?? 0), 0)
 }

@@ -52,13 +52,13 @@ it.each(
 )("%s", (_, { gvk, sent, answer }) => {
   const type = catalogue.of(gvk)
   if (type === undefined) throw new Error("no type")
-  const { managedFields } = answer["metadata"] as { managedFields: ManagedFields }
+  const { managedFields } = answer.metadata as { managedFields: ManagedFields }
   const entries = trackUpdate({
     type,
     before: undefined,
     after: asTracked(gvk.kind, answer),
     manager: "c",
-    apiVersion: String(sent["apiVersion"]),
+    apiVersion: String(sent.apiVersion),
     operation: "Update",
     time: managedFields[0]?.time ?? "",
   })

@@ -9,11 +9,11 @@ import { metadataOf, missing, patched, recordedSteps, type Step, superfluous } f
 
 const steps = recordedSteps("dry-runs")
 
-const freeOf = (object: JsonObject): unknown => (object["spec"] as JsonObject)["free"]
+const freeOf = (object: JsonObject): unknown => (object.spec as JsonObject).free
 
 /** The patched object was refused, not the patch: by the kind's rules, or because it does not decode. */
 const isRefusedLater = ({ answer }: Step): boolean =>
-  answer["reason"] === "Invalid" && !String(answer["message"]).startsWith("the server rejected")
+  answer.reason === "Invalid" && !String(answer.message).startsWith("the server rejected")
 
 const title = (step: Step): string =>
   `${steps.indexOf(step)}: ${step.patchType} ${JSON.stringify(step.patch).slice(0, 200)}`
@@ -30,10 +30,10 @@ describe("patches that a server took", () => {
     const given = JSON.stringify([step.before, step.patch])
     const after = patched(step)
     expect(missing(after, step.answer)).toEqual([])
-    expect(superfluous(step, after["spec"], step.answer["spec"])).toEqual([])
+    expect(superfluous(step, after.spec, step.answer.spec)).toEqual([])
     const { finalizers, annotations } = metadataOf(step.answer)
     expect({ finalizers: [], ...metadataOf(after) }).toMatchObject({ finalizers: finalizers ?? [] })
-    expect(Object.keys((metadataOf(after)["annotations"] ?? {}) as JsonObject)).toEqual(Object.keys(annotations ?? {}))
+    expect(Object.keys((metadataOf(after).annotations ?? {}) as JsonObject)).toEqual(Object.keys(annotations ?? {}))
     expect(JSON.stringify([step.before, step.patch])).toBe(given)
   })
 })
@@ -47,7 +47,7 @@ describe("patches that a server refused", () => {
       failure = cause
     }
     expect(failure).toMatchObject({ code: step.status })
-    expect((failure as { reason?: string }).reason).toBe(step.answer["reason"])
+    expect((failure as { reason?: string }).reason).toBe(step.answer.reason)
   })
 
   it.each(cases((step) => step.status >= 400 && isRefusedLater(step)))("later: %s", (_, step) => {

@@ -19,14 +19,14 @@ interface Change {
 
 const catalogue = new SchemaCatalogue()
 
-const metadataOf = (object: JsonObject): JsonObject => object["metadata"] as JsonObject
+const metadataOf = (object: JsonObject): JsonObject => object.metadata as JsonObject
 const entriesOf = (object: JsonObject): ReadonlyArray<ManagedFieldsEntry> =>
-  (metadataOf(object)["managedFields"] ?? []) as unknown as ReadonlyArray<ManagedFieldsEntry>
+  (metadataOf(object).managedFields ?? []) as unknown as ReadonlyArray<ManagedFieldsEntry>
 
 const typeOf = (object: JsonObject) => {
-  const [version = "", group = ""] = String(object["apiVersion"]).split("/").reverse()
-  const type = catalogue.of({ group, version, kind: String(object["kind"]) })
-  if (type === undefined) throw new Error(`no type of ${object["kind"]}`)
+  const [version = "", group = ""] = String(object.apiVersion).split("/").reverse()
+  const type = catalogue.of({ group, version, kind: String(object.kind) })
+  if (type === undefined) throw new Error(`no type of ${object.kind}`)
   return type
 }
 
@@ -38,7 +38,7 @@ const recorded = (file: string): ReadonlyArray<Change> => {
     if (line === "") continue
     const { type, object } = JSON.parse(line.slice(line.indexOf(" ") + 1)) as { type: string; object: JsonObject }
     if (type === "BOOKMARK" || type === "DELETED") continue
-    const uid = metadataOf(object)["uid"] as JsonValue
+    const uid = metadataOf(object).uid as JsonValue
     changes.push({ before: states.get(uid), after: object })
     states.set(uid, object)
   }
@@ -89,8 +89,8 @@ const withoutManagedFields = (object: JsonObject): JsonObject => {
  */
 const asCreated = (object: JsonObject): JsonObject => {
   const { status: _, ...rest } = JSON.parse(textOf(object)) as JsonObjectDraft
-  if (object["kind"] === "Pod") withoutAdmission(rest["spec"] as JsonObjectDraft, textOf(entriesOf(object)))
-  if (object["kind"] === "Job") withoutJobLabels(rest)
+  if (object.kind === "Pod") withoutAdmission(rest.spec as JsonObjectDraft, textOf(entriesOf(object)))
+  if (object.kind === "Job") withoutJobLabels(rest)
   return rest
 }
 
@@ -102,8 +102,8 @@ const withoutAdmission = (spec: JsonObjectDraft, fields: string): void => {
   keepItems(spec, "tolerations", (text) => !/node\.kubernetes\.io\/(not-ready|unreachable)/.test(text))
   keepItems(spec, "volumes", (text) => !text.includes("kube-api-access"))
   for (const container of [
-    ...(spec["containers"] as JsonObjectDraft[]),
-    ...((spec["initContainers"] ?? []) as JsonObjectDraft[]),
+    ...(spec.containers as JsonObjectDraft[]),
+    ...((spec.initContainers ?? []) as JsonObjectDraft[]),
   ]) {
     keepItems(container, "volumeMounts", (text) => !text.includes("/var/run/secrets/kubernetes.io/serviceaccount"))
   }
@@ -116,12 +116,12 @@ const keepItems = (holder: JsonObjectDraft, field: string, keep: (text: string) 
 }
 
 const withoutJobLabels = (job: JsonObjectDraft): void => {
-  const spec = job["spec"] as JsonObjectDraft
-  delete spec["selector"]
-  for (const metadata of [job["metadata"], (spec["template"] as JsonObjectDraft)["metadata"]] as JsonObjectDraft[]) {
-    const labels = (metadata["labels"] ?? {}) as JsonObjectDraft
+  const spec = job.spec as JsonObjectDraft
+  delete spec.selector
+  for (const metadata of [job.metadata, (spec.template as JsonObjectDraft).metadata] as JsonObjectDraft[]) {
+    const labels = (metadata.labels ?? {}) as JsonObjectDraft
     for (const label of Object.keys(labels)) if (/(^|\/)(controller-uid|job-name)$/.test(label)) delete labels[label]
-    if (Object.keys(labels).length === 0) delete metadata["labels"]
+    if (Object.keys(labels).length === 0) delete metadata.labels
   }
 }
 
@@ -142,7 +142,7 @@ describe("recorded managedFields", () => {
       // Of two writers within one second it is not known which wrote last; deletions change no entry.
       if (writers.length !== 1) continue
       const [writer] = writers as [ManagedFieldsEntry]
-      expect(textOf(computed(change, writer)), `${file} ${textOf(metadataOf(change.after)["name"])}`).toBe(
+      expect(textOf(computed(change, writer)), `${file} ${textOf(metadataOf(change.after).name)}`).toBe(
         textOf(entriesOf(change.after)),
       )
       compared++
@@ -174,7 +174,7 @@ describe("recorded managedFields", () => {
       applied: { ...applied, spec: { replicas: 2 } },
     })
     const body = JSON.parse(answerBody("write-ssa-conflict")) as JsonObject
-    expect(refused).toMatchObject({ code: body["code"], reason: body["reason"], message: body["message"] })
-    expect("conflictCauses" in refused && { causes: refused.conflictCauses }).toEqual(body["details"])
+    expect(refused).toMatchObject({ code: body.code, reason: body.reason, message: body.message })
+    expect("conflictCauses" in refused && { causes: refused.conflictCauses }).toEqual(body.details)
   })
 })

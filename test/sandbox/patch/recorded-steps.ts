@@ -40,8 +40,8 @@ export const typeOf = (step: Step) => {
   return type
 }
 
-export const metadataOf = (object: JsonObject): JsonObject => object["metadata"] as JsonObject
-export const entriesOf = (object: JsonObject): JsonValue => metadataOf(object)["managedFields"] ?? []
+export const metadataOf = (object: JsonObject): JsonObject => object.metadata as JsonObject
+export const entriesOf = (object: JsonObject): JsonValue => metadataOf(object).managedFields ?? []
 
 /** Custom resources are written with all keys in alphabetical order, so only built-in kinds show the order of a set. */
 export const textOf = (step: Step, entries: unknown): string =>

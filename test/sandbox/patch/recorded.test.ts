@@ -46,7 +46,7 @@ describe("recorded server-side applies", () => {
     const answer = apply(step)
     if (!("object" in answer)) throw answer
     expect(missing(answer.object, step.answer)).toEqual([])
-    expect(superfluous(step, answer.object["spec"], step.answer["spec"])).toEqual([])
+    expect(superfluous(step, answer.object.spec, step.answer.spec)).toEqual([])
     const stored = { ...step.answer, metadata: { ...metadataOf(step.answer), managedFields: entriesOf(answer.object) } }
     const ours = step.before === null ? stored : withUnchangedTimes(step.before, stored)
     expect(entriesOf(ours)).toEqual(entriesOf(step.answer))
@@ -59,12 +59,12 @@ describe("recorded server-side applies", () => {
       const answer = apply(step)
       expect(answer).toBeInstanceOf(ApplyConflict)
       const conflict = answer as ApplyConflict
-      const { causes } = step.answer["details"] as { causes: Array<{ message: string }> }
+      const { causes } = step.answer.details as { causes: Array<{ message: string }> }
       const byManager = (list: ReadonlyArray<{ message: string }>) =>
         [...list].sort((a, b) => (a.message < b.message ? -1 : a.message > b.message ? 1 : 0))
       // The server goes through managers in random order; its message has them sorted.
       expect(byManager(conflict.conflictCauses)).toEqual(byManager(causes))
-      expect(conflict).toMatchObject({ message: step.answer["message"], code: 409, reason: "Conflict" })
+      expect(conflict).toMatchObject({ message: step.answer.message, code: 409, reason: "Conflict" })
     },
   )
 })
@@ -73,7 +73,7 @@ describe("recorded updates", () => {
   it.each(updates.filter(({ status }) => status < 300).map((step) => [title(step), step] as const))("%s", (_, step) => {
     const after = patched(step)
     expect(missing(after, step.answer)).toEqual([])
-    expect(superfluous(step, after["spec"], step.answer["spec"])).toEqual([])
+    expect(superfluous(step, after.spec, step.answer.spec)).toEqual([])
     const { managedFields } = metadataOf(after)
     const entries = trackUpdate({
       type: typeOf(step),
@@ -99,7 +99,7 @@ describe("recorded updates", () => {
         failure = cause
       }
       expect(failure).toMatchObject({ code: step.status })
-      expect((failure as { reason?: string }).reason).toBe(step.answer["reason"])
+      expect((failure as { reason?: string }).reason).toBe(step.answer.reason)
     },
   )
 })

@@ -24,7 +24,7 @@ export const withUnchangedTimes = (before: JsonObject, after: JsonObject): JsonO
     const left = old[index] as JsonObject
     const right = entries[index] as JsonObject
     if (left === right) continue
-    if (left["time"] !== right["time"]) moved = true
+    if (left.time !== right.time) moved = true
     if (!isEqualJson(withMember(left, "time", undefined), withMember(right, "time", undefined))) return after
   }
   if (!moved) return after

@@ -68,9 +68,10 @@ export const malformed = (step: Transition, stream: StreamId, description: strin
 export const ended = (step: Transition, input: Ended): void => {
   const phase = step.phase
   if (!step.streams().includes(input.stream)) return
-  // An unclean end may mean that a server died or restarted and lost versions; if the reader was blocked, the server merely hung up.
+  // If the reader was blocked, the server most likely hung up for that reason.
   if (input.whileBlocked) step.remember({ overloaded: true })
-  else if (input.outcome.tag !== "complete") step.remember({ suspicious: true })
+  // But any unclean end may mean that a server died or restarted and lost versions, and a blocked reader would not have noticed.
+  if (input.outcome.tag !== "complete") step.remember({ suspicious: true })
   if (phase.tag === "watching") return watchEnded(step, phase, input)
   // A streaming list that lasted a watch's whole life without the end bookmark, yet was never silent: a busy kind on a server that does not
   // know the parameter (rule 2).

@@ -40,7 +40,7 @@ const applyThing = (applied: JsonObject, how: Applying = {}): JsonObject => {
 }
 
 const entriesOf = (object: JsonObject): ReadonlyArray<ManagedFieldsEntry> =>
-  ((object["metadata"] as JsonObject)["managedFields"] ?? []) as unknown as ReadonlyArray<ManagedFieldsEntry>
+  ((object.metadata as JsonObject).managedFields ?? []) as unknown as ReadonlyArray<ManagedFieldsEntry>
 
 const port = fc.record(
   { port: fc.constantFrom(80, 443, 8080), protocol: fc.constantFrom("TCP", "UDP"), name: fc.constantFrom("a", "b") },
@@ -135,8 +135,8 @@ describe("server-side apply", () => {
 
   it("keeps unowned fields beside those that it removes", () => {
     const created = applyThing(thing({ text: "a", number: 1 }, { labels: { l: "1" } }))
-    const written = { ...(created["metadata"] as JsonObject), uid: "1", resourceVersion: "2", generation: 1 }
-    const live = { ...created, metadata: written, spec: { ...(created["spec"] as JsonObject), flag: true } }
+    const written = { ...(created.metadata as JsonObject), uid: "1", resourceVersion: "2", generation: 1 }
+    const live = { ...created, metadata: written, spec: { ...(created.spec as JsonObject), flag: true } }
     const answer = applyThing(thing({ text: "a" }), { live })
     expect(answer).toEqual({
       ...thing({ text: "a", flag: true }, { uid: "1", resourceVersion: "2", generation: 1 }),
@@ -172,10 +172,10 @@ describe("server-side apply", () => {
   it("treats keys like __proto__ as any other", () => {
     const free = JSON.parse(`{"free":{"__proto__":{"polluted":true},"constructor":1}}`) as JsonObject
     const live = applyThing(thing(free))
-    expect(JSON.stringify(live["spec"])).toBe(JSON.stringify(free))
+    expect(JSON.stringify(live.spec)).toBe(JSON.stringify(free))
     const emptied = applyThing(thing({ text: "a" }), { live })
-    expect(JSON.stringify(emptied["spec"])).toBe(`{"text":"a"}`)
-    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined()
+    expect(JSON.stringify(emptied.spec)).toBe(`{"text":"a"}`)
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 })
 

@@ -55,7 +55,7 @@ describe("an update", () => {
   })
 
   it("that changes nothing shares the stored entries", () => {
-    const stored = (created["metadata"] as JsonObject)["managedFields"]
+    const stored = (created.metadata as JsonObject).managedFields
     expect(write(created, configMap({ a: "1", b: "1" }), { time: time(9), manager: "n" })).toBe(stored)
     const sentBack = JSON.parse(JSON.stringify(created)) as JsonObject
     expect(write(created, sentBack, { time: time(9), manager: "n" })).toBe(stored)
@@ -92,17 +92,17 @@ describe("an update", () => {
       if ("object" in answer) return answer.object
       throw answer
     }
-    const { managedFields } = apply(apply(undefined, "v1"), "v2")["metadata"] as { managedFields: ManagedFields }
+    const { managedFields } = apply(apply(undefined, "v1"), "v2").metadata as { managedFields: ManagedFields }
     expect(managedFields.map(({ manager, apiVersion }) => [manager, apiVersion])).toEqual([["m", "v2"]])
   })
 
   it("merges the oldest updaters when there are more than ten", () => {
     let object = configMap({ a: "1" }, write(undefined, configMap({ a: "1" }), { manager: "m0" }))
     for (let index = 1; index <= 12; index++) {
-      const data = { ...(object["data"] as JsonObject), [`k${index}`]: "1" }
+      const data = { ...(object.data as JsonObject), [`k${index}`]: "1" }
       object = configMap(data, write(object, configMap(data), { manager: `m${index}`, time: time(index) }))
     }
-    const lines = summary((object["metadata"] as { managedFields: ManagedFields }).managedFields)
+    const lines = summary((object.metadata as { managedFields: ManagedFields }).managedFields)
     expect(lines).toHaveLength(10)
     expect(lines.slice(0, 2)).toEqual([
       'ancient-changes 03 {"f:data":{".":{},"f:a":{},"f:k1":{},"f:k2":{},"f:k3":{}}}',
@@ -112,7 +112,7 @@ describe("an update", () => {
 
   it.each([[[]], [[{}]]])("with managedFields %j ends all tracking", (managedFields) => {
     const reset = configMap({ a: "3" }, write(created, configMap({ a: "3" }, managedFields)))
-    expect((reset["metadata"] as JsonObject)["managedFields"]).toEqual([])
+    expect((reset.metadata as JsonObject).managedFields).toEqual([])
     expect(write(configMap({ a: "3" }), configMap({ a: "4" }))).toEqual([])
   })
 
@@ -148,13 +148,13 @@ describe("an update", () => {
     [[{ manager: "x", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: { nonsense: {} } }]],
   ])("with managedFields that cannot be read keeps the stored ones", (sent) => {
     expect(write(created, configMap({ a: "1", b: "1" }, sent))).toBe(
-      (created["metadata"] as JsonObject)["managedFields"],
+      (created.metadata as JsonObject).managedFields,
     )
   })
 
   it("of a subresource cannot set managedFields", () => {
     const entries = write(created, configMap({ a: "1", b: "1" }, []), { subresource: "status" })
-    expect(entries).toBe((created["metadata"] as JsonObject)["managedFields"])
+    expect(entries).toBe((created.metadata as JsonObject).managedFields)
   })
 
   it("does not count fields that the endpoint resets", () => {
