@@ -129,7 +129,7 @@ test("an export that is given up, by the client or a limit, leaves neither objec
   abort.abort()
   await expect(answer).rejects.toThrow()
   await recorder.until(async () => (await left()).length === 0, "nothing to be left")
-  await recorder.until(() => recorder.log.includes('"outcome":"the client went"'), "the line")
+  await recorder.until(() => recorder.log.includes('"outcome":"the client disconnected"'), "the line")
 })
 
 test("a recorder that is told to end in the middle of an upload removes what it began", async () => {

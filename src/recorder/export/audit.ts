@@ -65,9 +65,9 @@ export const outcomeText = (outcome: ExportOutcome): string => {
     case "failed":
       return `failed: ${outcome.message}`
     case "limit":
-      return `given up: ${outcome.message}`
+      return `aborted: ${outcome.message}`
     case "gone":
-      return "the client went"
+      return "the client disconnected"
   }
 }
 

@@ -112,7 +112,10 @@ test("clients that hang up leave the recorder no open file of theirs, and their 
     await answer.body?.getReader().read()
     abort.abort()
   }
-  await recorder.until(() => (recorder.log.match(/outcome="the client went"/g)?.length ?? 0) >= 1, "lines of the log")
+  await recorder.until(
+    () => (recorder.log.match(/outcome="the client disconnected"/g)?.length ?? 0) >= 1,
+    "lines of the log",
+  )
   await recorder.until(
     () => openFiles().length <= before,
     "all files to be closed",

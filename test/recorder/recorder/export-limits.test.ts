@@ -117,7 +117,7 @@ describe("two exports at once", () => {
       }
     })
     expect(exports.outcomes().slice(0, 2)).toEqual([
-      ["the client went", 0],
+      ["the client disconnected", 0],
       ["failed: the recording is broken", 0],
     ])
   })
@@ -165,8 +165,8 @@ describe("a trace", () => {
     })
     expect(exports.cancelled).toBe(2)
     expect(exports.outcomes()).toEqual([
-      ["given up: the trace is larger than 5 bytes, which is the limit", 5],
-      ["given up: the trace is larger than 5 bytes, which is the limit", 0],
+      ["aborted: the trace is larger than 5 bytes, which is the limit", 5],
+      ["aborted: the trace is larger than 5 bytes, which is the limit", 0],
     ])
   })
 
@@ -179,7 +179,7 @@ describe("a trace", () => {
       exports.clock.advance(3000)
       await expect(answer.text()).rejects.toThrow()
     })
-    expect(exports.outcomes()).toEqual([["given up: it took longer than 3 s, which is the limit", 4]])
+    expect(exports.outcomes()).toEqual([["aborted: it took longer than 3 s, which is the limit", 4]])
     expect(exports.clock.pending).toBe(0)
   })
 })
@@ -289,7 +289,7 @@ describe("a trace for an object store", () => {
       await until(() => exports.audits.length === 1)
     })
     expect([exports.cancelled, store.aborted]).toEqual([1, "gone"])
-    expect(exports.outcomes()).toEqual([["the client went", 5]])
+    expect(exports.outcomes()).toEqual([["the client disconnected", 5]])
   })
 
   test("shows signs of life while it is written, to those who accept JSON", async () => {
