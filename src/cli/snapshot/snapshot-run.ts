@@ -5,6 +5,7 @@ import { backgroundClock } from "../../clock.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
+import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { type Snapshot, takeSnapshot } from "../../recorder/snapshot/snapshot-trace.ts"
 import { OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
@@ -95,7 +96,7 @@ export const runSnapshot = async (
     )
     if (snapshot.missing.length === configuration.kinds.length) {
       await sink.discard()
-      for (const { gvk, detail } of snapshot.missing) say(`${gvk} cannot be listed: ${detail}`)
+      for (const { gvk, detail } of snapshot.missing) say(`${gvk} cannot be listed: ${withConnectionAdvice(detail)}`)
       return snapshot.missing.every(({ state }) => state === "forbidden") ? exitCodes.notPermitted : exitCodes.failed
     }
     const written = await write(order, snapshot, sink, openSpool, abort.signal)
